@@ -54,7 +54,8 @@ impl Batcher {
     /// Creates a batcher; a `batch_max` of zero counts as one.
     pub(crate) fn new(client: Arc<Client>, clock: Option<Arc<dyn Clock>>, batch_max: usize) -> Self {
         let batch_max = batch_max.clamp(1, BATCH_MAX);
-        Self { sender: BatchSender { client, clock }, batch_max, queues: Arc::default() }
+        let server_clock = ServerClock::default();
+        Self { sender: BatchSender { client, clock, server_clock }, batch_max, queues: Arc::default() }
     }
 
     /// Sends a visit, within the store's timeout from now.
@@ -126,6 +127,24 @@ async fn serve_queue(
 struct BatchSender {
     client: Arc<Client>,
     clock: Option<Arc<dyn Clock>>,
+    server_clock: ServerClock,
+}
+
+/// The server's clock, by its last reply. A visit that the server handles long after it was sent tells by that how long the
+/// server did not serve, though its sender did not know yet.
+#[derive(Clone, Default)]
+struct ServerClock(Arc<Mutex<Option<(Micros, Instant)>>>);
+
+impl ServerClock {
+    fn set(&self, now: Micros) {
+        *self.0.lock() = Some((now, Instant::now()));
+    }
+
+    /// The time now; `None` before the first reply.
+    fn now(&self) -> Option<Micros> {
+        let last = *self.0.lock();
+        last.map(|(at, read_at)| Micros(at.0 + read_at.elapsed().as_micros() as u64))
+    }
 }
 
 impl BatchSender {
@@ -135,7 +154,12 @@ impl BatchSender {
         let (visits, callers): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| (job.visit, job.answer)).unzip();
         let reply = self.client.execute(self.command(&queue, &visits), started).await.map_err(StoreError::from);
         let answers = match reply.and_then(|reply| Reply::to(&queue, reply)?.visits(&visits)) {
-            Ok(answers) => answers.into_iter().map(Ok).collect(),
+            Ok(answers) => {
+                if let Some(answer) = answers.first() {
+                    self.server_clock.set(answer.now);
+                }
+                answers.into_iter().map(Ok).collect()
+            }
             Err(error) => vec![Err(error); callers.len()],
         };
         for (caller, answer) in callers.into_iter().zip(answers) {
@@ -145,7 +169,9 @@ impl BatchSender {
     }
 
     fn command(&self, queue: &QueueId, visits: &[Visit]) -> Command {
-        let now = self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0));
+        let test_clock = self.clock.as_ref().map(|clock| clock.now());
+        let [now, sent_at] = [test_clock, test_clock.or_else(|| self.server_clock.now())]
+            .map(|time| time.map_or_else(nothing, |it| text(it.0)));
         let mut packed = Vec::with_capacity(visits.len() * VISIT_SIZE);
         for visit in visits {
             pack(visit, &mut packed);
@@ -179,6 +205,7 @@ impl BatchSender {
             rejected,
             valid,
             invalid,
+            sent_at,
         ];
         Command::call(&functions().visit, Keys::of(queue).all(), arguments, Retry::Safe)
     }

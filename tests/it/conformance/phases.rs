@@ -1,10 +1,10 @@
 //! Rule 13: scheduled queues and their phases.
 
 use serde_json::{Value, json};
-use vestibule_core::line::{LineRules, Mode, Phase, VisitAnswer, VisitKind};
+use vestibule_core::line::{LineRules, Mode, Phase, Visit, VisitAnswer, VisitKind, Witness};
 use vestibule_core::{PutMode, SessionId, Timestamp};
 
-use crate::line_fixture::{LineFixture, START, StoreFixture};
+use crate::line_fixture::{LineFixture, START, StoreFixture, TestVisitor};
 
 /// An event whose lobby opens, which starts and ends these seconds after the beginning of the test.
 pub(crate) fn event(id: &str, lobby: u64, start: u64, end: u64) -> Value {
@@ -104,6 +104,40 @@ pub(super) async fn rule_13_lost_line_does_not_open_the_site(stores: &StoreFixtu
     assert_eq!(newcomer(&fixture).await.mode, Mode::Open, "visitors may still return");
     fixture.visit(&mut waiting).await;
     assert_eq!(fixture.position(&waiting).await, Some(1));
+}
+
+/// An event that is over, with one visitor who waited, expired without a visit of others, and was purged.
+async fn event_with_an_expired_line(stores: &StoreFixture) -> (LineFixture<'_>, TestVisitor) {
+    let fixture = stores
+        .open(json!({ "quota": 0, "waiting_ttl": 600, "claim_ttl": 200, "mode": "scheduled", "hold_ttl": 1_200,
+        "events": [event("first", 0, 60, 120), event("second", 9_000, 9_060, 9_120)] }))
+        .await;
+    let mut waiting = fixture.join_and_confirm().await;
+    for _ in 0..3 {
+        fixture.advance_seconds(400);
+        fixture.visit(&mut waiting).await;
+    }
+    fixture.advance_seconds(700);
+    fixture.purge().await;
+    assert_eq!(fixture.counts().await, (0, 0));
+    assert_eq!(phase_and_mode(&fixture).await, (Some(Phase::Ending), Mode::Open), "visitors may still return");
+    (fixture, waiting)
+}
+
+pub(super) async fn rule_13_interrupted_line_does_not_open_the_site(stores: &StoreFixture) {
+    let (fixture, mut waiting) = event_with_an_expired_line(stores).await;
+    let witness = Witness { unserved: Witness::STARTED, census: None };
+    let visit = Visit { witness, ..Visit::joining(SessionId::random()) };
+    let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
+    assert_eq!((answer.mode, answer.recovering), (Mode::Open, true));
+    fixture.visit(&mut waiting).await;
+    assert_eq!(fixture.position(&waiting).await, Some(1));
+}
+
+pub(super) async fn rule_13_line_that_left_ends_the_event(stores: &StoreFixture) {
+    let (fixture, _) = event_with_an_expired_line(stores).await;
+    assert_eq!(newcomer(&fixture).await.mode, Mode::Bypass);
+    assert_eq!(phase_and_mode(&fixture).await, (Some(Phase::Idle), Mode::Bypass));
 }
 
 pub(super) async fn rule_13_last_expiry_lets_the_same_visit_pass(stores: &StoreFixture) {

@@ -441,6 +441,33 @@ pub(super) async fn rule_07_no_admission_before_a_visit_shows_an_interruption(st
     }
 }
 
+/// The first visit afterwards comes through a process that did not notice.
+pub(super) async fn rule_07_interruption_is_known_after_visits_of_others(stores: &StoreFixture) {
+    for (later, recovers) in [(59, true), (60, false)] {
+        let fixture = stores.open(json!({ "quota": 1 })).await;
+        let mut guests = fixture.arrivals(4).await;
+        fixture.advance_seconds(1);
+        fixture.visit_all(&mut guests).await;
+        fixture.leave(&guests[0]).await;
+        fixture.advance_seconds(100);
+        assert!(!fixture.visit(&mut guests[3]).await.recovering);
+        for _ in 0..later {
+            fixture.advance_seconds(1);
+            fixture.visit(&mut guests[3]).await;
+        }
+        let witness = Witness { unserved: 30_000_000, census: None };
+        let visit = Visit { ticket: Some(guests[1].ticket.clone()), witness, ..Visit::default() };
+        let answer = fixture.store().visit(&fixture.queue, visit.clone()).await.unwrap();
+        assert_eq!(answer.recovering, recovers, "after {later} s");
+        if recovers {
+            let since = fixture.stats().await.reserved;
+            fixture.advance_seconds(2);
+            fixture.store().visit(&fixture.queue, visit).await.unwrap();
+            assert_eq!(fixture.stats().await.reserved, since, "one interruption starts one recovery");
+        }
+    }
+}
+
 pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(stores: &StoreFixture) {
     let fixture = stores.open(json!({ "quota": 1 })).await;
     let guest = fixture.join_and_confirm().await;

@@ -158,7 +158,7 @@ impl Step<'_> {
         }
         let result = self.newcomer_arrives(history);
         let stats = &self.after.stats;
-        if !stats.mode.accepts_joins() || stats.rules.access == Some(Access::Invited) {
+        if !stats.mode.accepts_newcomers() || stats.rules.access == Some(Access::Invited) {
             history.closed_at = self.now();
         }
         result

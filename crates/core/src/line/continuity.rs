@@ -18,7 +18,9 @@ pub(super) struct Continuity {
     /// Start and end of the longest recent gap without use; 0 if there was none. A ticket signed
     /// within the gap shows that the state went back in time.
     pub(super) gap: (Micros, Micros),
-    /// Whether any session was waiting then.
+    /// Whether any session was waiting when the gap began.
+    pub(super) gap_waited: bool,
+    /// Whether any session was waiting at the time of last use.
     pub(super) waited: bool,
     /// Whether the clock stepped back, so that expiries may be too far ahead.
     pub(super) stepped_back: bool,

@@ -32,13 +32,11 @@ impl Line {
     /// First step of every visit: records the use of the state and checks for signs that it is
     /// incomplete.
     pub(super) fn check_continuity(&mut self, now: Micros, ticket: Option<&Ticket>, witness: &Witness) {
-        let Continuity { used_at, waited, .. } = self.continuity;
-        // A time without visits proves nothing; a time in which no visit could be served does.
-        let interrupted = waited && now.since(used_at).min(witness.unserved) >= self.interruption_min();
+        let interrupted_since = self.interrupted_since(now, witness);
         self.note_use(now);
         // A ticket from the lobby was not signed by the store's clock, so it proves nothing about the state.
         let lost_since = ticket.filter(|it| !it.is_new_from_lobby()).and_then(|ticket| self.lost_since(ticket));
-        if let Some(counted_at) = lost_since.or(interrupted.then_some(used_at)) {
+        if let Some(counted_at) = lost_since.or(interrupted_since) {
             let (active, reached) = (self.active(), self.reached);
             self.recovery = Recovery { since: now, known: active, known_at: counted_at, reached, settled: active };
             self.continuity.gap = Default::default();
@@ -48,6 +46,21 @@ impl Line {
         let carried = ticket.filter(|ticket| !ticket.is_unconfirmed()).and_then(Ticket::census);
         for census in [carried, witness.census].into_iter().flatten() {
             self.learn(now, census);
+        }
+    }
+
+    /// When the interruption began of which this visit tells. A time without visits proves nothing; a time in which no visit
+    /// could be served does. Another process may have ended it with a visit that did not tell.
+    fn interrupted_since(&self, now: Micros, witness: &Witness) -> Option<Micros> {
+        let Continuity { used_at, waited, gap: (from, until), gap_waited, .. } = self.continuity;
+        let min = self.interruption_min();
+        if witness.unserved < min {
+            None
+        } else if waited && now.since(used_at) >= min {
+            Some(used_at)
+        } else {
+            let is_recent = now < until.add_seconds(self.rules.waiting_ttl);
+            (gap_waited && is_recent && until.since(from) >= min).then_some(from)
         }
     }
 
@@ -79,7 +92,10 @@ impl Line {
         if now.since(used_at) < CLOCK_GRAIN {
             return;
         }
-        self.continuity.gap = self.gap_at(now);
+        let gap = self.gap_at(now);
+        if gap != self.continuity.gap {
+            (self.continuity.gap, self.continuity.gap_waited) = (gap, self.continuity.waited);
+        }
         (self.continuity.used_at, self.continuity.waited) = (now, !self.order.is_empty());
     }
 

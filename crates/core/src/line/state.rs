@@ -260,11 +260,12 @@ impl Line {
         self.rules.effective_mode(now, self.may_wait(now))
     }
 
-    /// Whether the line has sessions, or had some of the last event that may not have returned since its state was lost: an
-    /// event is not over before that.
+    /// Whether the line has sessions, or had some of the last event that may not have returned since its state was lost or
+    /// they could not be served: an event is not over before that.
     pub(super) fn may_wait(&self, now: Micros) -> bool {
         let lost_at = self.recovery.since;
-        let is_incomplete = lost_at.0 > 0 && now < lost_at.add_seconds(self.rules.hold_ttl);
+        let is_recovering = lost_at.0 > 0 && now < lost_at.add_seconds(self.rules.hold_ttl);
+        let is_incomplete = is_recovering || self.continuity.waited && self.may_be_interrupted(now);
         !self.order.is_empty() || (is_incomplete && self.rules.may_be_ending(now))
     }
 

@@ -9,12 +9,22 @@ local function queue_numbers()
 end
 
 -- Rule 7: records the use of the state. If the clock stepped back, the state is re-anchored, so
--- that nothing waits for it. Returns the start and end of the longest recent gap without use, and
--- the idle time until now.
-local function note_use()
-  local gap_from, gap_until = string.match(gap, '(%d+) (%d+)')
+-- that nothing waits for it. Returns the start and end of the longest recent gap without use, and when the interruption began of which
+-- a visit tells that could not be served for `unserved` us; nil if there was none.
+local function note_use(unserved)
+  local gap_from, gap_until, gap_waited = string.match(gap, '(%d+) (%d+) ?(%d?)')
   gap_from, gap_until = tonumber(gap_from) or 0, tonumber(gap_until) or 0
   local idle = now - used_at
+  -- Waiting visitors poll three times per waiting_ttl. A time without visits proves nothing; a time in which no visit could be served
+  -- does. Another process may have ended it with a visit that did not tell.
+  local least, interrupted_since = rules.waiting_ttl * SECOND / 2, nil
+  if unserved < least then
+    -- There was none, or it was too short.
+  elseif waited and idle >= least then
+    interrupted_since = used_at
+  elseif gap_waited == '1' and gap_until - gap_from >= least and now < gap_until + rules.waiting_ttl * SECOND then
+    interrupted_since = gap_from
+  end
   if idle < 0 then
     gap, gap_from, gap_until = '', 0, 0
     state_since, recovery_since = math.min(state_since, now), math.min(recovery_since, now)
@@ -33,12 +43,12 @@ local function note_use()
     local expired = now >= gap_until + rules.active_ttl * SECOND
     if idle >= GAP_MIN and (expired or idle > gap_until - gap_from) then
       gap_from, gap_until = used_at, now
-      gap = string.format('%d %d', gap_from, gap_until)
+      gap = string.format('%d %d %d', gap_from, gap_until, waited and 1 or 0)
     end
     call('HSET', STATE, 'used_at', now, 'waited', waiting > 0 and 1 or 0, 'gap', gap)
   end
   used_at = now
-  return gap_from, gap_until, idle
+  return gap_from, gap_until, interrupted_since
 end
 
 -- Adopts a later census from before the recovery, which determines how many sessions are to return. Returns whether it did:

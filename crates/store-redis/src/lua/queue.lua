@@ -103,8 +103,9 @@ local function phase()
   if now < schedule.starts_at then return 'lobby' end
   if schedule.draw_ends_at and now < schedule.draw_ends_at then return 'draw' end
   if now < schedule.ends_at then return 'running' end
-  -- After a loss of the state, visitors who waited may not have returned yet, unless the event ended long ago.
+  -- After a loss of the state or an interruption, visitors who waited may not have returned yet, unless the event ended long ago.
   local incomplete = recovery_since > 0 and now < recovery_since + rules.hold_ttl * SECOND
+    or waited and (now - used_at) * 2 >= rules.waiting_ttl * SECOND
   local may_wait = waiting > 0 or (incomplete and now < schedule.ends_at + ENDING_MAX * SECOND)
   if not may_wait and now >= schedule.ends_at + rules.hold_ttl * SECOND then return 'idle' end
   return 'ending'

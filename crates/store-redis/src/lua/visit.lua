@@ -22,6 +22,7 @@
 --            of an account
 -- ARGV[10..11] numbers of tokens of accounts that the process has accepted and rejected since its last call
 -- ARGV[12..13] numbers of proofs of work that the process has accepted and not accepted since its last call
+-- ARGV[14]   when the call was sent, in us by the server's clock; '' if the process does not know that clock
 -- Returns    { DONE, now, quota, visit .. }: a visit is a code, then
 --            - for a present session, its position, or 0 and when it was admitted, and its expiry
 --            - with BY_JOINING, BY_REDEEMING or BY_ACCOUNT, its arrival
@@ -41,11 +42,9 @@ if effective_mode() == 'bypass' then
   return reply
 end
 
-local interrupted_since = used_at
-local gap_from, gap_until, idle = note_use()
--- Waiting visitors poll three times per waiting_ttl. A time without visits proves no interruption;
--- a time in which no visit could be served does.
-local interrupted = waited and math.min(idle, tonumber(ARGV[3])) * 2 >= rules.waiting_ttl * SECOND
+-- A call that lay in a connection could not be served meanwhile.
+local sent_at = tonumber(ARGV[14]) or now
+local gap_from, gap_until, interrupted_since = note_use(math.max(tonumber(ARGV[3]), now - sent_at))
 -- Whether all expired sessions are removed, whether this call may have moved the line, and whether
 -- it could not move before.
 local reaped, touched, still = false, false, stands_still()
@@ -55,7 +54,7 @@ for i = 0, size - 1 do
   local bearer, flags, ticket_arrival, ticket_admitted, signed_at, due, ticket_epoch, census, ticket_reached, newcomer,
     head_start = struct.unpack(VISIT_FORMAT, visits, i * VISIT_SIZE + 1)
   -- Rule 13: an event can be over as soon as a visit before this one has emptied the line.
-  local passes = effective_mode() == 'bypass'
+  local passes = i > 0 and effective_mode() == 'bypass'
   local has_ticket, unconfirmed, joins, from_lobby, reads, redeems =
     not passes and flags % 2 == 1, flags % 4 >= UNCONFIRMED, not passes and flags % FROM_LOBBY >= JOINS,
     flags % READ_ONLY >= FROM_LOBBY, flags % REDEEMS >= READ_ONLY, not passes and flags % SAME_NETWORK >= REDEEMS
@@ -70,7 +69,7 @@ for i = 0, size - 1 do
       begin_state(true, provisional)
       -- An operator's settings stay so.
       if not provisional then call('HSET', STATE, 'restored', 0) end
-      gap_from, gap_until, interrupted, reaped, touched, of_gap = 0, 0, false, false, true, false
+      gap_from, gap_until, interrupted_since, reaped, touched, of_gap = 0, 0, nil, false, true, false
     end
   end
   local is_ours = has_ticket and ticket_epoch == rules.epoch
@@ -83,12 +82,12 @@ for i = 0, size - 1 do
     lost_since = 0
   elseif proves and of_gap then
     lost_since = gap_from
-  elseif interrupted then
+  else
     lost_since = interrupted_since
   end
   if lost_since then
     begin_recovery(lost_since)
-    gap_from, gap_until, interrupted = 0, 0, false
+    gap_from, gap_until, interrupted_since = 0, 0, nil
   end
   if reserving then
     -- Unconfirmed tickets may have been collected by an attacker, so they are not used as evidence.

@@ -141,3 +141,29 @@ async fn concurrent_operations_share_one_connection() {
     assert_eq!(clients.lines().count(), 2, "the store and this question: {clients}");
     assert_eq!(store.stats(&queue()).await.unwrap().waiting, 499);
 }
+
+/// A visit is sent before its process notices that the server is frozen, and handled when it thaws.
+#[tokio::test]
+async fn late_visit_tells_of_the_interruption() {
+    let server = Server::start().await;
+    let store = store_at(&server).await;
+    let short = settings(&json!({ "quota": 1, "waiting_ttl": 4, "claim_ttl": 2, "active_ttl": 60 }));
+    store.put_settings(&short, PutMode::Always).await.unwrap();
+    for visitor in 1..=3 {
+        store.visit(&queue(), joining(visitor)).await.unwrap();
+        sleep(Duration::from_millis(300)).await;
+    }
+    server.signal("-STOP");
+    fails_in_time(&store).await;
+    sleep(Duration::from_millis(2_500)).await;
+    server.signal("-CONT");
+    let started = Instant::now();
+    let recovering = loop {
+        match store.stats(&queue()).await {
+            Ok(stats) => break stats.recovering,
+            Err(error) => assert!(started.elapsed() < RECOVERY, "{error}"),
+        }
+        sleep(Duration::from_millis(20)).await;
+    };
+    assert!(recovering, "visitors could not be served for half of waiting_ttl");
+}

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+
 import type { Page, Route } from '@playwright/test'
 
 import { addVisitors, activeVisitor, part, pollTimes, queue, STATUS, Visitor } from './queue.ts'
@@ -190,3 +192,22 @@ for (const [name, answer] of Object.entries({
     expect(broken).toEqual([])
   })
 }
+
+test('an error page waits for the answer of a slow site', async ({ serve, shop, page }) => {
+  test.slow()
+  const gate = await serve(queue({ quota: 10 }))
+  await shop.close()
+  await page.goto(gate.at('shop.localhost', '/seats'))
+  await expect(page.locator('h1')).toHaveText(/is not responding/)
+  const requests: number[] = []
+  // Longer than the page waits between its attempts.
+  const site = createServer((_, response) => {
+    requests.push(Date.now())
+    response.setHeader('Content-Type', 'text/html')
+    setTimeout(() => response.end('<!doctype html><title>Seats</title><h1>Seats</h1>'), 12_000)
+  })
+  site.listen(Number(new URL(shop.url).port), '127.0.0.1')
+  await expect(page.locator('h1')).toHaveText('Seats', { timeout: 60_000 })
+  expect(requests, 'once in the background, once for the page').toHaveLength(2)
+  site.close()
+})

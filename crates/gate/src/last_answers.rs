@@ -59,8 +59,10 @@ impl LastAnswers {
         if rules.mode != Mode::Scheduled || rules.between_events.unwrap_or_default() != BetweenEvents::Bypass {
             return None;
         }
-        // Before the first event nobody can wait for it, and a day after the last one nobody does, unless the store has just said so.
-        let is_in_use = self.last(settings).is_some_and(|last| last.mode != Mode::Bypass);
+        // Before the first event nobody can wait for it, and a day after the last one nobody does, unless the store has said so
+        // while tickets from then can hold positions.
+        let may_hold = |last: LastAnswer| last.mode != Mode::Bypass && now < last.at.add_seconds(rules.hold_ttl);
+        let is_in_use = self.last(settings).is_some_and(may_hold);
         if phase(rules, now, is_in_use || rules.may_be_ending(now)).phase == Phase::Idle {
             return Some(next_lobby(settings, now));
         }
@@ -158,5 +160,8 @@ mod tests {
         let answer = Line::new(settings.line.clone(), end, false).visit(end, &Visit::joining(SessionId::random()));
         answers.observe(&settings, &VisitAnswer { mode: Mode::Open, ..answer });
         assert_eq!(answers.bypassed_until(&settings, end), None, "somebody waits");
+        let expired = end.add_seconds(settings.line.hold_ttl);
+        assert_eq!(answers.bypassed_until(&settings, Micros(expired.0 - 1)), None);
+        assert_eq!(answers.bypassed_until(&settings, expired), Some(Micros(u64::MAX)), "no ticket holds a position");
     }
 }

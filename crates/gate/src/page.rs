@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use vestibule_core::settings::HOST_GAP;
 use vestibule_core::{JoinStep, MICROS_PER_SECOND, SessionId, VisitorState, VisitorStatus};
 use vestibule_runtime::{Decision, Outcome, Queue};
-use vestibule_themes::{ErrorPage, JobPage, PageView, Themes, fallback_script, job_script};
+use vestibule_themes::{ErrorPage, JobPage, PageView, Themes, fallback_script, job_script, retry_script};
 
 use crate::answer::JobReport;
 use crate::cache_headers::set_private_cache;
@@ -42,7 +42,9 @@ pub(crate) async fn queue_page(gate: &Gate, info: &RequestInfo, result: &VisitRe
     let entered = VisitorStatus { enter_url: Some(info.path_and_query()), ..result.visitor_status.clone() };
     let parts = PageParts::of(gate, info, queue).await;
     let code_wrong = info.code_was_wrong();
-    let asks_for_code = code_wrong || entered.state == VisitorState::InvitationRequired;
+    // Nobody can enter a code while the queue is closed.
+    let asks_for_code =
+        entered.state == VisitorState::InvitationRequired || code_wrong && entered.state != VisitorState::Closed;
     let code_fields = if asks_for_code { other_parameters(info.query.as_deref()) } else { Vec::new() };
     let invitation = info.presented.as_ref().filter(|code| code.is_in_address()).map(PresentedCode::as_pair);
     let view = PageView {
@@ -256,9 +258,10 @@ fn html(info: &RequestInfo, status: StatusCode, nonce: &str, body: String) -> Re
     html_response(status, &format!("'nonce-{nonce}'"), body, is_gzipped)
 }
 
-/// The sources that allow the inline scripts of the queue page and of the page of a job.
+/// The sources that allow the inline scripts of all pages.
 static INLINE: LazyLock<String> = LazyLock::new(|| {
-    let hashes = [fallback_script(), job_script()].map(|script| STANDARD.encode(Sha256::digest(script)));
+    let hashes =
+        [fallback_script(), retry_script(), job_script()].map(|script| STANDARD.encode(Sha256::digest(script)));
     hashes.map(|hash| format!("'sha256-{hash}'")).join(" ")
 });
 

@@ -179,7 +179,7 @@ impl Context {
             session_kept: kept_text(view, &texts.session_kept),
             can_retry,
             refresh_seconds,
-            script_tags: Value::from_safe_string(script::retry_tags(refresh_seconds)),
+            script_tags: Value::from_safe_string(script::retry_tags(refresh_seconds, page.watched_status())),
             ..Self::branded(view, &heading)
         }
     }
@@ -234,7 +234,7 @@ impl Context {
             _ => text.lead.clone(),
         };
         let refresh_seconds = if page.retries() && can_retry { ErrorPage::RETRY_SECONDS } else { 0 };
-        let script_tags = Value::from_safe_string(script::retry_tags(refresh_seconds));
+        let script_tags = Value::from_safe_string(script::retry_tags(refresh_seconds, page.watched_status()));
         let bare = Self::bare(language, nonce, Color::default(), &text.heading, value);
         Self { title: text.heading.clone(), lead, refresh_seconds, can_retry, script_tags, ..bare }
     }

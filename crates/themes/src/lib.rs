@@ -46,7 +46,7 @@ pub use error::ThemeError;
 pub use file_folder::{FileFolder, FileFolderError, FileFolderLimits, FilesVersion};
 pub use files::FILES_MAX;
 pub use language::{Language, RequestLanguages};
-pub use script::{fallback_script, job_script, keepalive_script, queue_script, queue_script_version};
+pub use script::{fallback_script, job_script, keepalive_script, queue_script, queue_script_version, retry_script};
 pub use templates::{PAGE_MAX, PAGES};
 pub use themes::{FOLDER_RECHECK, Themes};
 pub use version::{ThemeVersion, VersionId, VersionIdError};

@@ -13,6 +13,7 @@ use crate::view::{BASE_PATH, JOB_POLL_SECONDS, JobNews, JobPage, PageView};
 
 static QUEUE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-in/queue.js")));
 static FALLBACK: LazyLock<String> = LazyLock::new(|| minify_script(include_str!("../built-in/fallback.js")));
+static RETRY: LazyLock<String> = LazyLock::new(|| minify_script(include_str!("../built-in/retry.js")));
 static JOB: LazyLock<String> = LazyLock::new(|| minify_script(include_str!("../built-in/job.js")));
 static KEEPALIVE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-in/keepalive.js")));
 static QUEUE_TAG: LazyLock<String> = LazyLock::new(|| {
@@ -30,10 +31,15 @@ pub fn queue_script_version() -> &'static str {
     queue_script().etag.trim_matches('"')
 }
 
-/// The inline script that reloads an error page, and the queue page if [`queue_script`] does not run. The page's policy allows it by its
-/// hash.
+/// The inline script that reloads the page of a rejection, and the queue page if [`queue_script`] does not run. The page's policy
+/// allows it by its hash.
 pub fn fallback_script() -> &'static str {
     &FALLBACK
+}
+
+/// The inline script that reloads an error page once there is another answer. The page's policy allows it by its hash.
+pub fn retry_script() -> &'static str {
+    &RETRY
 }
 
 /// The inline script of the page of a job that runs. The page's policy allows it by its hash.
@@ -168,15 +174,17 @@ pub(crate) fn tags(view: &PageView<'_>) -> String {
     )
 }
 
-/// The data block and the script of an error page, which reload it after this time; empty if it stays as it is.
-pub(crate) fn retry_tags(refresh_seconds: u64) -> String {
+/// The data block and the script of an error page, which renew it after this time, or once its address has another status than this
+/// one; empty if it stays as it is.
+pub(crate) fn retry_tags(refresh_seconds: u64, watched_status: Option<u16>) -> String {
     if refresh_seconds == 0 {
         return String::new();
     }
-    let fallback = fallback_script();
+    let status = watched_status.map(|status| format!(",\"status\":{status}")).unwrap_or_default();
+    let script = if watched_status.is_some() { retry_script() } else { fallback_script() };
     format!(
-        "<script type=\"application/json\" id=\"vestibule-data\">{{\"refresh_seconds\":{refresh_seconds}}}</script>\n\
-         <script>{fallback}</script>"
+        "<script type=\"application/json\" id=\"vestibule-data\">{{\"refresh_seconds\":{refresh_seconds}{status}}}</script>\n\
+         <script>{script}</script>"
     )
 }
 
@@ -310,10 +318,11 @@ mod tests {
 
     #[test]
     fn strings_of_scripts_stay_as_they_are() {
-        let sources = ["queue", "fallback", "job", "keepalive"];
+        let sources = ["queue", "fallback", "retry", "job", "keepalive"];
         let scripts = [
             include_str!("../built-in/queue.js"),
             include_str!("../built-in/fallback.js"),
+            include_str!("../built-in/retry.js"),
             include_str!("../built-in/job.js"),
             include_str!("../built-in/keepalive.js"),
         ];

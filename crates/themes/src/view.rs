@@ -247,6 +247,16 @@ impl ErrorPage {
         matches!(self, Self::OriginDown | Self::OriginSlow | Self::Unavailable) || self.is_rejection()
     }
 
+    /// The status of the page if it looks in the background for another one, and reloads only then; `None` for a page that reloads.
+    pub(crate) const fn watched_status(self) -> Option<u16> {
+        match self {
+            Self::OriginDown => Some(502),
+            Self::OriginSlow => Some(504),
+            Self::Unavailable => Some(503),
+            _ => None,
+        }
+    }
+
     /// Whether the page tells a newcomer that a limit rejected the join. It reloads when the visitor may try again.
     pub const fn is_rejection(self) -> bool {
         matches!(self, Self::JoinBlocked | Self::JoinRate | Self::JoinLimit)

@@ -51,6 +51,16 @@ async fn template_without_the_form_is_not_used_where_a_code_is_needed() {
     assert!(!is_own && shown.text().contains("name=\"vestibule_invite\""), "{}", shown.text());
     std::fs::write(&page, format!("<h1>ours</h1>{form}{{{{ script_tags }}}}")).unwrap();
     own_page_is_shown().await;
+    // Nobody can enter a code.
+    std::fs::write(page.with_file_name("closed.html"), "<h1>ours</h1>closed{{ script_tags }}").unwrap();
+    fixture.change(&json!({ "access": "anyone", "mode": "closed" })).await;
+    wait_until("the closed page of the theme is shown", Duration::from_secs(20), async || {
+        fixture.visitor().navigate("/").await.text().contains("<h1>ours</h1>closed")
+    })
+    .await;
+    let shown = fixture.visitor().navigate("/?vestibule_invite=wrong").await;
+    let shown = if shown.status.is_redirection() { fixture.visitor().navigate("/").await } else { shown };
+    assert!(shown.text().contains("<h1>ours</h1>closed"), "{}", shown.text());
 }
 
 const HEAD_START: u64 = 600;

@@ -10,6 +10,7 @@ use vestibule_core::settings::EventOrder;
 use vestibule_core::{VisitorState, VisitorStatus, WaitSeconds};
 use vestibule_themes::{
     ErrorPage, JobDetails, JobNews, JobPage, Language, PageView, Themes, fallback_script, job_script, queue_script,
+    retry_script,
 };
 
 fn page(view: &PageView<'_>) -> String {
@@ -299,8 +300,16 @@ fn plain_pages_speak_every_language() {
 fn pages_that_may_pass_retry_automatically() {
     let seconds = ErrorPage::RETRY_SECONDS;
     let refresh = format!("<noscript><meta http-equiv=\"refresh\" content=\"{seconds}\"></noscript>");
-    let script = format!("{{\"refresh_seconds\":{seconds}}}</script>\n<script>{}</script>", fallback_script());
     for page in ErrorPage::ALL {
+        let status = match page {
+            ErrorPage::OriginDown => ",\"status\":502",
+            ErrorPage::OriginSlow => ",\"status\":504",
+            ErrorPage::Unavailable => ",\"status\":503",
+            _ => "",
+        };
+        let data = format!("{{\"refresh_seconds\":{seconds}{status}}}");
+        let script = if status.is_empty() { fallback_script() } else { retry_script() };
+        let script = format!("{data}</script>\n<script>{script}</script>");
         let html = Themes::plain_page(page, Language::English, "n0nce", true);
         for retry in [&refresh, &script] {
             assert_eq!(html.contains(retry), page.retries(), "{page:?}: {html}");

@@ -309,6 +309,19 @@ fn first_matching_rule_decides() {
 }
 
 #[test]
+fn queue_rules_match_methods_regardless_of_case() {
+    let route = |rules: Value, method: &str| {
+        let settings = Settings::from_value(&with("rules", rules)).unwrap();
+        with_request(method, "/", &[], |facts| decide(&[&settings.rules], facts).route)
+    };
+    for (method, queued, bypassed) in [("POST", true, true), ("post", true, false), ("GET", false, false)] {
+        let [queue, bypass] = ["queue", "bypass"].map(|action| json!([{ "action": action, "method": "POST" }]));
+        assert_eq!(route(queue, method) == Route::Queue, queued, "queue {method}");
+        assert_eq!(route(bypass, method) == Route::Bypass, bypassed, "bypass {method}");
+    }
+}
+
+#[test]
 fn orders_are_held_by_the_rule_that_decides() {
     let hold = json!({ "action": "hold", "job_queue": "orders.fifo", "method": ["POST"], "path": ["/checkout"] });
     let rules =
@@ -327,6 +340,7 @@ fn orders_are_held_by_the_rule_that_decides() {
         ("POST", "/checkout", (Some(OnFailure::Forward), Route::Queue)),
         ("POST", "/%63heckout", (Some(OnFailure::Forward), Route::Queue)),
         ("POST", "/shop/../checkout", (Some(OnFailure::Forward), Route::Queue)),
+        ("post", "/checkout", (Some(OnFailure::Forward), Route::Queue)),
         ("GET", "/checkout", (None, Route::Bypass)),
         ("POST", "/checkout/help", (None, Route::Bypass)),
         ("POST", "/shop/cart", (None, Route::Queue)),

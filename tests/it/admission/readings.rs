@@ -59,8 +59,16 @@ const TARGETS: [&str; 47] = [
     "/checkout%ff/pay",
 ];
 
+/// Spellings of a method that one origin or another takes for POST.
+const METHODS: [&str; 4] = ["POST", "post", "Post", "pOST"];
+
 async fn asked(address: &str, target: &str) -> String {
     raw(address, &navigation(target, HOST, &[])).await.1
+}
+
+async fn posted(address: &str, method: &str) -> String {
+    let request = [method.as_bytes(), &navigation("/checkout/pay", HOST, &[])["GET".len()..]].concat();
+    raw(address, &request).await.1
 }
 
 /// A gate for a closed queue with these rules. Where `beside` has rules, another queue of the host comes first, which admits at once.
@@ -119,4 +127,19 @@ async fn no_path_bypasses_a_rule_with_flask() {
 #[tokio::test]
 async fn no_path_bypasses_a_rule_with_nginx() {
     no_target_spelling_reaches_the_checkout(Site::nginx().await).await;
+}
+
+/// nginx and Express refuse all but the first of them.
+#[tokio::test]
+async fn no_method_bypasses_a_rule_with_flask() {
+    let site = Site::flask().await;
+    let handover = json!({ "kind": "proxy", "origin": format!("http://{}", site.address()) });
+    let rules = json!([{ "action": "queue", "path": "/checkout/**", "method": "POST" }]);
+    let gate = gate(&rules, &json!(null), &handover, 0).await;
+    for method in METHODS {
+        assert_eq!(posted(&site.address(), method).await, "SITE-CHECKOUT POST /checkout/pay", "without a gate");
+        let body = posted(gate.address(), method).await;
+        assert!(!body.contains("SITE-CHECKOUT"), "{method} reached the checkout: {body}");
+    }
+    assert!(posted(gate.address(), "GET").await.contains("SITE-CHECKOUT"));
 }

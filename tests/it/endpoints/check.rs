@@ -15,6 +15,7 @@ direct_and_lambda! {
     only_checked_navigations_join,
     a_check_of_an_unknown_host_returns_404,
     rules_apply_to_the_checked_request,
+    method_of_the_checked_request_is_never_taken_for_another,
     conflicting_targets_return_400,
     a_check_passes_preflights_without_credentials_only,
     a_path_without_a_slash_returns_400,
@@ -197,6 +198,21 @@ async fn rules_apply_to_the_checked_request(setup: StoreSetup) {
     assert_eq!(check(&fixture, asks(&fixture, "/static/..%2ftour")).await.status, StatusCode::UNAUTHORIZED);
     let session = session_in(&check(&fixture, asks(&fixture, "/tour")).await);
     assert_eq!(session.to_string().len(), 36);
+}
+
+async fn method_of_the_checked_request_is_never_taken_for_another(setup: StoreSetup) {
+    let rules = json!([{ "action": "bypass", "method": "GET" }, { "action": "queue", "method": "POST" }]);
+    let fixture = GateFixture::open(setup, json!({ "rules": rules })).await;
+    for (method, status) in [
+        ("GET", StatusCode::OK),
+        ("POST", StatusCode::UNAUTHORIZED),
+        ("post", StatusCode::UNAUTHORIZED),
+        ("PO ST", StatusCode::BAD_REQUEST),
+        ("", StatusCode::BAD_REQUEST),
+    ] {
+        let answer = check(&fixture, asks(&fixture, "/tour").header("x-forwarded-method", method)).await;
+        assert_eq!(answer.status, status, "{method:?}");
+    }
 }
 
 async fn conflicting_targets_return_400(setup: StoreSetup) {

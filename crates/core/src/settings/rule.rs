@@ -327,7 +327,7 @@ fn check_client_conditions(rule: &Rule, object: &mut ObjectReader<'_>) {
 pub struct RequestAttributes<'a> {
     /// The path without the query; all of its [readings](path_readings) are matched.
     pub path: &'a str,
-    /// The method, in upper case.
+    /// The method as it was sent.
     pub method: &'a str,
     /// Returns the value of a header; names are case-insensitive.
     pub header: &'a dyn Fn(&str) -> Option<&'a str>,
@@ -344,8 +344,11 @@ pub struct RequestAttributes<'a> {
 impl Rule {
     /// Whether all conditions match a request with this reading of its path.
     pub fn matches(&self, facts: &RequestAttributes<'_>, path: &str) -> bool {
-        // A header that anyone can send, a list or an address that is not known: more requests go through the queue rather than fewer.
+        // A header that anyone can send, a list or an address that is not known, or a method in another case, which some origins take
+        // for the same: more requests go through the queue rather than fewer.
         let if_unknown = self.action.route() == Some(Route::Queue);
+        let is_method =
+            |method: &String| method == facts.method || if_unknown && method.eq_ignore_ascii_case(facts.method);
         let has_header = |wanted: &HeaderCondition| match self.untrusted_header(facts.trusted_headers) {
             Some(_) => if_unknown,
             None => wanted.matches((facts.header)(&wanted.name)),
@@ -357,7 +360,7 @@ impl Rule {
         };
         let inside = |address: IpAddr| self.source.iter().any(|source| is_in(source, address));
         (self.path.sources.is_empty() || self.path.matches(path))
-            && (self.method.is_empty() || self.method.iter().any(|method| method == facts.method))
+            && (self.method.is_empty() || self.method.iter().any(is_method))
             && self.header.as_ref().is_none_or(has_header)
             && self.cookie.as_ref().is_none_or(has_cookie)
             && (self.source.is_empty() || facts.source.map_or(if_unknown, inside))

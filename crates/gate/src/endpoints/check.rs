@@ -93,7 +93,8 @@ fn original_request(mut info: RequestInfo) -> Result<RequestInfo, GateError> {
     }
     let (forwarded, original) = (header_text(&info, "x-forwarded-method"), header_text(&info, "x-original-method"));
     let method = require_equal("X-Forwarded-Method and X-Original-Method", forwarded, original)?;
-    info.method = method.and_then(|method| method.parse().ok()).unwrap_or(Method::GET);
+    let method = method.map(|method| method.parse::<Method>()).transpose();
+    info.method = method.map_err(|_| GateError::InvalidRequest("forwarded method"))?.unwrap_or(Method::GET);
     if let Some(proto) = info.header("x-forwarded-proto") {
         info.origin.https = proto == "https";
     }

@@ -151,12 +151,14 @@ fn with_request<T>(
     headers: &[(&str, &str)],
     use_facts: impl FnOnce(&RequestAttributes<'_>) -> T,
 ) -> T {
-    let header = |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let header = |name: &str, visit: &mut dyn FnMut(&[u8])| {
+        headers.iter().filter(|(known, _)| *known == name).for_each(|(_, value)| visit(value.as_bytes()));
+    };
     use_facts(&RequestAttributes {
         path,
         method,
         header: &header,
-        cookie: &|_| None,
+        cookie: &|_, _| (),
         source: "203.0.113.9".parse().ok(),
         trusted_headers: &"cf-*".parse().unwrap(),
         in_list: &|name, _| (name == "offices").then_some(true).or_else(|| (name == "hosting").then_some(false)),

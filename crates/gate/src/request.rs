@@ -199,8 +199,8 @@ impl RequestInfo {
             in_list: &|name, address| clients.networks.current().find(name, address),
             path: &self.path,
             method: self.method.as_str(),
-            header: &|name| self.header(name),
-            cookie: &|name| self.cookie(name),
+            header: &|name, visit| self.headers.get_all(name).iter().for_each(|value| visit(value.as_bytes())),
+            cookie: &|name, visit| cookie_values(self.cookie_headers(), name).for_each(visit),
             source: self.origin.address,
         })
     }

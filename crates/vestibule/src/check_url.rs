@@ -35,8 +35,8 @@ pub(crate) fn ruling_lines(
     let facts = RequestAttributes {
         path,
         method,
-        header: &|_| None,
-        cookie: &|_| None,
+        header: &|_, _| (),
+        cookie: &|_, _| (),
         source: None,
         trusted_headers: trusted,
         in_list: &|_, _| None,

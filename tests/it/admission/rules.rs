@@ -90,6 +90,43 @@ async fn a_bypass_rule_matches_the_exact_value(setup: StoreSetup) {
     }
 }
 
+/// Of several values, the origin may use any.
+#[tokio::test]
+async fn each_value_of_a_header_or_cookie_counts() {
+    let conditions =
+        [json!({ "header": { "name": "X-App", "value": "b" } }), json!({ "cookie": { "name": "app", "value": "b" } })];
+    for condition in conditions {
+        let rules_of = |action: &str| {
+            let mut rule = condition.clone();
+            rule["action"] = json!(action);
+            json!({ "rules": [rule] })
+        };
+        let queues = GateFixture::open(StoreSetup::memory(), rules_of("queue")).await;
+        let bypasses = GateFixture::open(StoreSetup::memory(), rules_of("bypass")).await;
+        for (values, is_queued, is_bypassed) in [
+            (&["b"][..], true, true),
+            (&["a", "b"], true, false),
+            (&["b", "a"], true, false),
+            (&["b", "\u{e4}"], true, false),
+            (&["b", "b"], true, true),
+            (&["a"], false, false),
+            (&[], false, false),
+        ] {
+            let name = if condition.get("header").is_some() { "X-App: " } else { "Cookie: app=" };
+            let lines: Vec<String> = values.iter().map(|value| format!("{name}{value}")).collect();
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            assert_eq!(waits(&queues, "/", &lines).await, is_queued, "queue: {lines:?}");
+            assert_eq!(!waits(&bypasses, "/", &lines).await, is_bypassed, "bypass: {lines:?}");
+        }
+    }
+    let queues = GateFixture::open(
+        StoreSetup::memory(),
+        json!({ "rules": [{ "action": "queue", "cookie": { "name": "app", "value": "b" } }] }),
+    )
+    .await;
+    assert!(waits(&queues, "/", &["Cookie: app=a; app=b"]).await);
+}
+
 async fn rules_can_bypass_by_method(setup: StoreSetup) {
     let fixture = GateFixture::open(setup, json!({ "rules": [{ "action": "bypass", "method": "OPTIONS" }] })).await;
     assert_eq!(fixture.visitor().request(Request::options("/"), "").await.status, StatusCode::OK);

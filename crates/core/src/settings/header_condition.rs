@@ -50,16 +50,17 @@ impl HeaderCondition {
         self.below.is_some() || self.above.is_some() || self.present.is_some()
     }
 
-    /// Whether the header of a request, if it has one, is as required.
-    pub fn matches(&self, value: Option<&str>) -> bool {
+    /// Whether a value of the header, or its absence, is as required.
+    pub fn matches(&self, value: Option<&[u8]>) -> bool {
         if let Some(present) = self.present {
             return value.is_some() == present;
         }
         let Some(value) = value else { return false };
         if let Some(required) = &self.value {
-            return value == required;
+            return value == required.as_bytes();
         }
-        let Ok(number) = value.trim().parse::<i64>() else { return false };
+        let text = std::str::from_utf8(value).unwrap_or_default();
+        let Ok(number) = text.trim().parse::<i64>() else { return false };
         self.below.is_none_or(|below| number < below.cast_signed())
             && self.above.is_none_or(|above| number > above.cast_signed())
     }
@@ -80,7 +81,7 @@ mod tests {
     fn header_is_compared_as_an_integer() {
         let suspicious = condition(&json!({ "name": "cf-bot-score", "below": 30 }));
         let matches = |condition: &HeaderCondition, values: &[&str]| {
-            values.iter().map(|value| condition.matches(Some(value))).collect::<Vec<_>>()
+            values.iter().map(|value| condition.matches(Some(value.as_bytes()))).collect::<Vec<_>>()
         };
         assert_eq!(matches(&suspicious, &["29", " 1 ", "-5", "30", "99"]), [true, true, true, false, false]);
         assert_eq!(matches(&suspicious, &["", "low", "29.5", "29, 29", "9223372036854775808"]), [false; 5]);
@@ -92,11 +93,11 @@ mod tests {
     #[test]
     fn header_is_present_or_absent() {
         let present = condition(&json!({ "name": "x-amzn-waf-bot", "present": true }));
-        assert!(present.matches(Some("")) && !present.matches(None) && present.needs_trust());
+        assert!(present.matches(Some(b"")) && !present.matches(None) && present.needs_trust());
         let absent = condition(&json!({ "name": "x-amzn-waf-bot", "present": false }));
-        assert!(absent.matches(None) && !absent.matches(Some("1")));
+        assert!(absent.matches(None) && !absent.matches(Some(b"1")));
         let equal = condition(&json!({ "name": "x-app", "value": "1" }));
-        assert!(equal.matches(Some("1")) && !equal.matches(Some("2")) && !equal.needs_trust());
+        assert!(equal.matches(Some(b"1")) && !equal.matches(Some(b"2")) && !equal.needs_trust());
     }
 
     #[test]

@@ -64,9 +64,9 @@ pub use proof_of_work::ProofOfWork;
 pub use protection::{LimitMode, OnExceed, Protection};
 pub use reach::{Reach, is_own_address};
 pub use rule::{
-    Hold, Method, NamedValue, Network, OnFailure, PathGlob, PathGlobs, RULES_MAX, RequestAttributes, Route, Rule,
-    RuleAction, Ruling, Source, class_of, decide, deciding_rule, decisive, hold_of, route_of, rules_without_job_queue,
-    rulings, untrusted_headers,
+    EachValue, Hold, Method, NamedValue, Network, OnFailure, PathGlob, PathGlobs, RULES_MAX, RequestAttributes, Route,
+    Rule, RuleAction, Ruling, Source, class_of, decide, deciding_rule, decisive, hold_of, route_of,
+    rules_without_job_queue, rulings, untrusted_headers,
 };
 pub use rule_coverage::{RuleFlaw, rule_flaws};
 pub use tenant::{Color, Logo, Tenant};

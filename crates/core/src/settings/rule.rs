@@ -323,16 +323,19 @@ fn check_client_conditions(rule: &Rule, object: &mut ObjectReader<'_>) {
     }
 }
 
+/// Calls a function with each value of the header or cookie that has this name.
+pub type EachValue<'a> = dyn Fn(&str, &mut dyn FnMut(&[u8])) + 'a;
+
 /// The attributes of a request that rules can match.
 pub struct RequestAttributes<'a> {
     /// The path without the query; all of its [readings](path_readings) are matched.
     pub path: &'a str,
     /// The method as it was sent.
     pub method: &'a str,
-    /// Returns the value of a header; names are case-insensitive.
-    pub header: &'a dyn Fn(&str) -> Option<&'a str>,
-    /// Returns the value of a cookie.
-    pub cookie: &'a dyn Fn(&str) -> Option<String>,
+    /// Passes on each value of a header; names are case-insensitive.
+    pub header: &'a EachValue<'a>,
+    /// Passes on each value of a cookie.
+    pub cookie: &'a EachValue<'a>,
     /// The visitor's address as determined behind trusted proxies; `None` if unknown.
     pub source: Option<IpAddr>,
     /// The headers that only trusted proxies can send.
@@ -343,17 +346,27 @@ pub struct RequestAttributes<'a> {
 
 impl Rule {
     /// Whether all conditions match a request with this reading of its path.
+    ///
+    /// A header that anyone can send, a list or an address that is not known, a method in another case, which some origins take for the
+    /// same, or several values, of which the origin may use any: more requests go through the queue rather than fewer.
     pub fn matches(&self, facts: &RequestAttributes<'_>, path: &str) -> bool {
-        // A header that anyone can send, a list or an address that is not known, or a method in another case, which some origins take
-        // for the same: more requests go through the queue rather than fewer.
         let if_unknown = self.action.route() == Some(Route::Queue);
         let is_method =
             |method: &String| method == facts.method || if_unknown && method.eq_ignore_ascii_case(facts.method);
+        let has = |values: &EachValue<'_>, name: &str, matches: &dyn Fn(Option<&[u8]>) -> bool| {
+            let (mut is_absent, mut any, mut all) = (true, false, true);
+            values(name, &mut |value| {
+                let fits = matches(Some(value));
+                (is_absent, any, all) = (false, any || fits, all && fits);
+            });
+            if is_absent { matches(None) } else { all || any && if_unknown }
+        };
         let has_header = |wanted: &HeaderCondition| match self.untrusted_header(facts.trusted_headers) {
             Some(_) => if_unknown,
-            None => wanted.matches((facts.header)(&wanted.name)),
+            None => has(facts.header, &wanted.name, &|value| wanted.matches(value)),
         };
-        let has_cookie = |wanted: &NamedValue| (facts.cookie)(&wanted.name).as_ref() == Some(&wanted.value);
+        let has_cookie =
+            |wanted: &NamedValue| has(facts.cookie, &wanted.name, &|value| value == Some(wanted.value.as_bytes()));
         let is_in = |source: &Source, address| match source {
             Source::Network(network) => network.contains(&address),
             Source::List(name) => (facts.in_list)(name, address).unwrap_or(if_unknown),

@@ -203,9 +203,13 @@ fn met(
     queues: &[Arc<Queue>],
     trusted_headers: &TrustedHeaders,
 ) -> UrlTestResult {
-    let header =
-        |name: &str| request.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, it)| it.as_str());
-    let cookie = |name: &str| request.cookies.get(name).cloned();
+    let header = |name: &str, visit: &mut dyn FnMut(&[u8])| {
+        let values = request.headers.iter().filter(|(it, _)| it.eq_ignore_ascii_case(name));
+        values.for_each(|(_, value)| visit(value.as_bytes()));
+    };
+    let cookie = |name: &str, visit: &mut dyn FnMut(&[u8])| {
+        request.cookies.get(name).into_iter().for_each(|value| visit(value.as_bytes()));
+    };
     let in_list = |name: &str, _| Some(request.lists.iter().any(|list| list == name));
     let facts = RequestAttributes {
         path: &request.url.path,

@@ -37,7 +37,8 @@ pub enum ClientAddressSource {
     XForwardedFor,
     /// `Forwarded` (RFC 7239), to which each proxy appends an element.
     Forwarded,
-    /// A header that one of the trusted proxies sets, such as `CF-Connecting-IP`. Its value is one address.
+    /// A header that one of the trusted proxies sets, such as `CF-Connecting-IP`. Its value is one address; of several, those before
+    /// the last one may be the client's.
     Header(HeaderName),
 }
 
@@ -80,7 +81,7 @@ pub fn request_origin(
         ClientAddressSource::XForwardedFor => all_values(headers, X_FORWARDED_FOR).collect(),
         ClientAddressSource::Forwarded => forwarded_for(headers),
         ClientAddressSource::Header(name) => {
-            let address = headers.get(name).and_then(|value| address_in(name, text_of(value.as_bytes())));
+            let address = all_values(headers, name.as_str()).last().and_then(|value| address_in(name, value));
             let from_proxies = headers.contains_key(name);
             return RequestOrigin { address, from_proxies, https, extra_hops: has_entry_before(headers, address) };
         }
@@ -232,6 +233,11 @@ mod tests {
         assert_eq!(viewer("2001:db8::17:46532").as_deref(), Some("2001:db8::17"));
         assert_eq!(viewer("203.0.113.9"), None);
         assert_eq!(address_from("true-client-ip", &HeaderMap::new(), 1), None);
+        let mut appended = header("true-client-ip", "198.51.100.1");
+        appended.append("true-client-ip", "203.0.113.9".parse().unwrap());
+        assert_eq!(address_from("true-client-ip", &appended, 1).as_deref(), Some("203.0.113.9"), "the proxy's is last");
+        let joined = header("true-client-ip", "198.51.100.1, 203.0.113.9");
+        assert_eq!(address_from("true-client-ip", &joined, 1).as_deref(), Some("203.0.113.9"));
         assert_eq!("no header".parse::<ClientAddressSource>(), Err(InvalidClientAddressSource));
     }
 

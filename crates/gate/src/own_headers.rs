@@ -2,6 +2,7 @@
 
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use vestibule_core::settings::name_with_hyphens;
 
 use crate::invitation_code::WRONG_COOKIE;
 use crate::request::LANGUAGE_COOKIE;
@@ -12,10 +13,9 @@ const COOKIE_PREFIXES: [&[u8]; 4] =
 /// Prefix of the names of the gate's headers.
 const HEADER_PREFIX: &str = "x-vestibule-";
 
-/// Removes the gate's cookies and headers from a visitor's request. An underscore in the name of a header counts as a hyphen, as
-/// it does where headers become variables (CGI, WSGI, PHP).
+/// Removes the gate's cookies and headers from a visitor's request, and those that an origin can take for them.
 pub(crate) fn remove_own(headers: &mut HeaderMap) {
-    let is_own = |name: &&HeaderName| name.as_str().replace('_', "-").starts_with(HEADER_PREFIX);
+    let is_own = |name: &&HeaderName| name_with_hyphens(name.as_str()).starts_with(HEADER_PREFIX);
     let names: Vec<HeaderName> = headers.keys().filter(is_own).cloned().collect();
     for name in names {
         headers.remove(name);

@@ -8,7 +8,7 @@ use http::header::AsHeaderName;
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, Method, Uri, header};
 use vestibule_core::cookie::{cookie_values, cookies};
-use vestibule_core::settings::{RequestAttributes, TrustedHeaders, normalize_host};
+use vestibule_core::settings::{RequestAttributes, TrustedHeaders, name_with_hyphens, normalize_host};
 use vestibule_core::{ClientNetworks, LobbyTicket, Micros, PreTicket, QueueId, Ticket, TicketError, TicketSigner};
 use vestibule_runtime::{PeerAddress, Queue, RequestOrigin, request_origin};
 use vestibule_themes::RequestLanguages;
@@ -175,7 +175,7 @@ impl RequestInfo {
             || self.headers.contains_key(header::AUTHORIZATION)
             || self.headers.contains_key(header::TRANSFER_ENCODING)
             || self.header(header::CONTENT_LENGTH).is_some_and(has_body)
-            || self.headers.keys().any(|name| name.as_str().replace('_', "-").contains("method-override"))
+            || self.headers.keys().any(|name| overrides_method(&name_with_hyphens(name.as_str())))
     }
 
     /// Keeps only headers that browsers send with a preflight and those of proxies.
@@ -350,6 +350,11 @@ fn keep_trusted(headers: &mut HeaderMap, trusted: &TrustedHeaders, is_from_proxy
             headers.insert(name, last);
         }
     }
+}
+
+/// Whether frameworks take the method from this header.
+fn overrides_method(name: &str) -> bool {
+    matches!(name, "x-method" | "x-http-method") || name.contains("method-override")
 }
 
 fn is_document(destination: &str) -> bool {

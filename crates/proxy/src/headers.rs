@@ -5,6 +5,7 @@ use http::{
     header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, InvalidHeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE},
 };
 use hyper::body::SizeHint;
+use vestibule_core::settings::name_with_hyphens;
 
 use crate::error::{Failure, ProxyError};
 use crate::forwarded::Forwarded;
@@ -19,16 +20,21 @@ const HOP_BY_HOP: [&str; 7] =
 
 /// Headers by which origins and their frameworks override the path, method, host or client address. The caller has decided
 /// on what the request line says.
-const OVERRIDES: [&str; 25] = [
+const OVERRIDES: [&str; 32] = [
     "x-original-url",
     "x-rewrite-url",
     "x-original-uri",
+    "x-original-path",
+    "x-envoy-original-path",
+    "x-http-path-override",
     "x-original-method",
+    "x-method",
     "x-http-method",
     "x-http-method-override",
     "x-method-override",
     "x-host",
     "x-original-host",
+    "x-real-host",
     "x-http-host-override",
     "x-forwarded",
     "x-forwarded-prefix",
@@ -45,6 +51,8 @@ const OVERRIDES: [&str; 25] = [
     "x-cluster-client-ip",
     "x-originating-ip",
     "x-remote-ip",
+    "x-azure-clientip",
+    "x-envoy-external-address",
 ];
 
 /// Changes the headers of the visitor's request into those that the origin receives, for a request that is sent later.
@@ -67,7 +75,7 @@ pub(super) fn prepare_request(
     // Without it no trailers are sent. They would bypass the rules of this function.
     headers.remove(TRAILER);
     headers.remove(EXPECT);
-    drop_overrides(headers, context.trusted);
+    drop_overrides(headers, &context);
     add_forwarded(headers, context).map_err(|error| Failure::new(ProxyError::BadRequest, error))?;
     if takes_trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
@@ -110,25 +118,26 @@ pub(super) fn tokens<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iter
 /// `Connection` cannot name `X-Forwarded-*`, which trusted proxies have set.
 fn drop_hop_by_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = tokens(headers, &CONNECTION).filter_map(|name| name.parse().ok()).collect();
+    drop_where(headers, |name| is_hop_by_hop(name.as_str()) || named.contains(name) && !is_forwarding(name.as_str()));
+}
+
+/// Removes headers that would override the request at the origin, and `X-Forwarded-*` unless a trusted proxy sent them. No proxy
+/// spells its headers in another way than with hyphens. Any header that is spelled so is dropped if the origin can take it for one
+/// of the connection, for one that has been sent, too, or for one that is set.
+fn drop_overrides(headers: &mut HeaderMap, context: &Forwarded<'_>) {
+    let others: Vec<HeaderName> = headers.keys().chain(context.headers.keys()).cloned().collect();
     drop_where(headers, |name| {
-        HOP_BY_HOP.contains(&name.as_str())
-            || name.as_str().starts_with("proxy-")
-            || named.contains(name) && !is_forwarding(name.as_str())
+        let read = name_with_hyphens(name.as_str());
+        let is_read_so = read == name.as_str();
+        let is_of_other = || others.iter().any(|other| other.as_str() == read);
+        OVERRIDES.contains(&read.as_str())
+            || is_forwarding(&read) && !(context.trusted && is_read_so)
+            || !is_read_so && (is_hop_by_hop(&read) || CONTENT_LENGTH == read.as_str() || is_of_other())
     });
 }
 
-/// Removes headers that would override the request at the origin, and `X-Forwarded-*` unless a trusted proxy sent them. An
-/// underscore counts as a hyphen, as it does where headers become variables (CGI, WSGI, PHP); no proxy spells its headers so. Any
-/// other header with underscores is dropped if the one that it would replace there has been sent, too.
-fn drop_overrides(headers: &mut HeaderMap, trusted: bool) {
-    let sent: Vec<HeaderName> = headers.keys().cloned().collect();
-    drop_where(headers, |name| {
-        let spelled = name.as_str().replace('_', "-");
-        let is_spelled_so = spelled == name.as_str();
-        OVERRIDES.contains(&spelled.as_str())
-            || is_forwarding(&spelled) && !(trusted && is_spelled_so)
-            || !is_spelled_so && sent.iter().any(|other| other.as_str() == spelled)
-    });
+fn is_hop_by_hop(name: &str) -> bool {
+    HOP_BY_HOP.contains(&name) || name.starts_with("proxy-")
 }
 
 fn is_forwarding(name: &str) -> bool {

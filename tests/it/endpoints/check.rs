@@ -151,9 +151,14 @@ async fn a_check_passes_preflights_without_credentials_only(setup: StoreSetup) {
     let answer = check(&fixture, preflight()).await;
     assert_eq!((answer.status, answer.header("x-vestibule-bypass")), (StatusCode::OK, Some("rule")));
     assert!(answer.header("x-vestibule-pass").is_none());
-    for (name, value) in
-        [("cookie", "a=1"), ("authorization", "x"), ("x-http-method-override", "POST"), ("content-length", "9")]
-    {
+    for (name, value) in [
+        ("cookie", "a=1"),
+        ("authorization", "x"),
+        ("x-http-method-override", "POST"),
+        ("x-http-method", "POST"),
+        ("x_method", "POST"),
+        ("content-length", "9"),
+    ] {
         let request = if name == "content-length" { preflight() } else { preflight().header(name, value) };
         let body = if name == "content-length" { "buy=12345" } else { "" };
         let visitor = vestibule_tests::Visitor::new(fixture.gate.address(), "gate.internal");

@@ -70,7 +70,7 @@ pub use rule::{
 };
 pub use rule_coverage::{RuleFlaw, rule_flaws};
 pub use tenant::{Color, Logo, Tenant};
-pub use trusted_headers::{InvalidTrustedHeaders, TrustedHeaders};
+pub use trusted_headers::{InvalidTrustedHeaders, TrustedHeaders, name_with_hyphens};
 pub use value_text::ValueText;
 
 use serde_json::{Map, Value, json};

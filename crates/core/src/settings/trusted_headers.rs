@@ -58,10 +58,13 @@ impl TrustedHeaders {
         self.0.iter().any(|trusted| covers(trusted, name))
     }
 
-    /// Whether the header is none of them, and an origin can take it for one: where headers become variables (CGI, WSGI, PHP), an
-    /// underscore counts as a hyphen.
+    /// Whether the header is none of them, and an origin can take it for one, as [`name_with_hyphens`] says.
     pub fn are_imitated_by(&self, name: &str) -> bool {
-        let name_read = with_hyphens(name);
+        let name_read = name_with_hyphens(name);
+        let with_hyphens = |trusted: &str| match trusted.strip_suffix('*') {
+            Some(prefix) => name_with_hyphens(prefix) + "*",
+            None => name_with_hyphens(trusted),
+        };
         !self.contains(name) && self.0.iter().any(|trusted| covers(&with_hyphens(trusted), &name_read))
     }
 }
@@ -97,8 +100,10 @@ fn parse_name(text: &str) -> Result<String, InvalidTrustedHeaders> {
     Ok(name)
 }
 
-fn with_hyphens(name: &str) -> String {
-    name.replace('_', "-")
+/// The name of the header for which an origin can take one of this name: where headers become variables (CGI, WSGI, PHP), a hyphen
+/// becomes an underscore, and with some servers each character that is neither a letter nor a digit does.
+pub fn name_with_hyphens(name: &str) -> String {
+    name.replace(|character: char| !character.is_ascii_alphanumeric(), "-")
 }
 
 /// Whether a name, or a name with this prefix and `*`, is covered by a name or prefix.
@@ -123,7 +128,7 @@ mod tests {
         for name in ["cf-bot-scores", "cf-bot", "x-amzn-waf", "x-amzn-trace-id", ""] {
             assert!(!trusted.contains(name), "{name}");
         }
-        for name in ["cf_bot_score", "CF-Bot_Score", "x_amzn-waf-verdict"] {
+        for name in ["cf_bot_score", "CF-Bot_Score", "cf.bot.score", "x_amzn-waf-verdict"] {
             assert!(trusted.are_imitated_by(name), "{name}");
         }
         for name in ["cf-bot-score", "x-amzn-waf-a_b", "cf_bot_scores"] {

@@ -69,6 +69,30 @@ async fn headers_with_underscores_replace_no_others() {
     }
 }
 
+/// An origin that reads them as their forms with hyphens would wait for a body, or take a part of the next request for it.
+#[tokio::test]
+async fn headers_of_the_connection_are_dropped_in_any_spelling() {
+    let lines = [
+        "Content_Length: 9",
+        "Transfer_Encoding: chunked",
+        "Transfer.Encoding: chunked",
+        "Keep_Alive: 1",
+        "Proxy_Authorization: secret",
+        "CDN_Loop: forged",
+        "X_Added: forged",
+        "X.Forwarded.For: 10.0.0.1",
+    ];
+    let add = |gate: &mut Gate| {
+        gate.headers.insert("x-added", HeaderValue::from_static("genuine"));
+        gate.headers.insert("cdn-loop", HeaderValue::from_static("gate"));
+    };
+    let head = head_at_origin(add, &lines).await;
+    for name in lines.iter().map(|line| line.split(':').next().unwrap()) {
+        assert!(values(&head, &name.to_ascii_lowercase()).is_empty(), "{name} in {head}");
+    }
+    assert_eq!((values(&head, "x-added"), values(&head, "cdn-loop")), (vec!["genuine"], vec!["gate"]));
+}
+
 #[tokio::test]
 async fn headers_that_change_the_request_are_dropped() {
     let lines = [
@@ -85,6 +109,13 @@ async fn headers_that_change_the_request_are_dropped() {
         "X-Forwarded-Uri: /checkout",
         "True-Client-IP: 10.0.0.1",
         "CF-Connecting-IP: 10.0.0.1",
+        "X-Original-Path: /checkout",
+        "X-Envoy-Original-Path: /checkout",
+        "X-HTTP-Path-Override: /checkout",
+        "X-Method: DELETE",
+        "X-Real-Host: forged",
+        "X-Azure-ClientIP: 10.0.0.1",
+        "X-Envoy-External-Address: 10.0.0.1",
     ];
     for trusted in [false, true] {
         let head = head_at_origin(|gate| gate.trusted = trusted, &lines).await;

@@ -16,7 +16,6 @@ use http::{Method, StatusCode};
 use tokio::time::{Duration, timeout};
 use vestibule_core::jobs::{JobId, JobQueueId, PAYLOAD_MAX};
 use vestibule_core::settings::{Hold, OnFailure, hold_of};
-use vestibule_proxy::asks_for_upgrade;
 
 use self::answer::{OrderAnswer, answer_order, not_placed};
 use self::order_url::job_of_query;
@@ -44,7 +43,7 @@ const OTHER_WAIT: Duration = Duration::from_secs(20);
 pub(crate) async fn hold_or_hand_over(gate: &Gate, info: &RequestInfo, visit: VisitResult, request: Request) -> Answer {
     let queue = visit.queue.clone();
     let hold = info.facts(&gate.clients, |facts| hold_of(&queue.settings.rules, facts));
-    match hold.filter(|_| visit.admitted.is_some() && !asks_for_upgrade(&request)) {
+    match hold.filter(|_| visit.admitted.is_some()) {
         Some(hold) => Box::pin(hold_order(gate, info, visit, hold, request)).await.in_place_of_site(info),
         None => hand_over(gate, info, visit, request).await,
     }

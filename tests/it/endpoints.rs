@@ -8,4 +8,5 @@ mod line;
 mod operator;
 mod presence;
 mod stream;
+mod tenants;
 mod visitor_status;

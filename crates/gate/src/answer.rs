@@ -5,6 +5,7 @@ use http::{HeaderName, StatusCode};
 use serde::Serialize;
 use vestibule_core::Challenge;
 use vestibule_core::jobs::{JobId, JobQueueId};
+use vestibule_runtime::Directory;
 use vestibule_themes::{ErrorPage, JobDetails, JobNews};
 
 use crate::cors::{CorsOrigin, cors_origin};
@@ -122,9 +123,9 @@ impl Answer {
 
     /// The answer to a request to the site. A page of the site that may read the answer of the site may read what the gate says in
     /// its place.
-    pub(crate) fn in_place_of_site(self, info: &RequestInfo) -> Self {
+    pub(crate) fn in_place_of_site(self, directory: &Directory, info: &RequestInfo) -> Self {
         let is_of_site = matches!(self.reply, Reply::Forwarded(..));
-        match cors_origin(info, &self.visit.queue.settings) {
+        match cors_origin(directory, info, &self.visit.queue.settings) {
             Ok(origin) if !is_of_site => self.with_cors(origin),
             _ => self,
         }
@@ -133,12 +134,15 @@ impl Answer {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use axum::body::Body;
     use http::{Extensions, HeaderMap, Method, Uri, header};
     use serde_json::json;
     use vestibule_core::settings::Settings;
-    use vestibule_core::{Micros, VisitorState, VisitorStatus};
+    use vestibule_core::{Micros, SystemClock, VisitorState, VisitorStatus};
     use vestibule_runtime::{Outcome, Queue};
+    use vestibule_store_memory::MemoryStore;
 
     use super::*;
     use crate::client_rules::ClientRules;
@@ -148,11 +152,10 @@ mod tests {
         let settings = Settings::from_value(&json!({
             "id": "tour", "tenant": "acme", "hosts": ["shop.example"], "quota": 1, "handover": { "kind": "check" },
         }));
-        let queue = std::sync::Arc::new(Queue {
-            settings: settings.unwrap(),
-            tenant: None,
-            ticket_cookies: Default::default(),
-        });
+        let settings = settings.unwrap();
+        let directory =
+            Directory::new(Arc::new(MemoryStore::new(SystemClock::new())), Vec::new(), vec![settings.clone()]);
+        let queue = Arc::new(Queue { settings, tenant: None, ticket_cookies: Default::default() });
         let is_allowed = |page: &str, reply| {
             let mut headers = HeaderMap::new();
             headers.insert(header::HOST, "shop.example".parse().unwrap());
@@ -161,7 +164,7 @@ mod tests {
             let info = RequestInfo::of(&Method::POST, &uri, headers, &extensions, 0, &ClientRules::default());
             let status = VisitorStatus::new(queue.settings.id.clone(), VisitorState::Admitted, 1);
             let visit = VisitResult::new(queue.clone(), status, Micros(0), Outcome::Bypassed);
-            matches!(Answer::new(visit, reply).in_place_of_site(&info).cors, Some(CorsOrigin::Allowed(_)))
+            matches!(Answer::new(visit, reply).in_place_of_site(&directory, &info).cors, Some(CorsOrigin::Allowed(_)))
         };
         let forwarded = Reply::Forwarded(Response::new(Body::empty()), ResponseBuffer::of(&Extensions::new()));
         assert!(is_allowed("http://shop.example", Reply::Empty(StatusCode::BAD_REQUEST)));

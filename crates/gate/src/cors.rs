@@ -3,7 +3,8 @@
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use vestibule_core::settings::{Origin, Settings};
+use vestibule_core::settings::{HostPattern, Origin, Settings};
+use vestibule_runtime::Directory;
 
 use crate::error::GateError;
 use crate::request::RequestInfo;
@@ -17,17 +18,22 @@ pub(crate) enum CorsOrigin {
 }
 
 /// Checks the origin of a request against the queue.
-pub(crate) fn cors_origin(info: &RequestInfo, settings: &Settings) -> Result<CorsOrigin, GateError> {
+pub(crate) fn cors_origin(
+    directory: &Directory,
+    info: &RequestInfo,
+    settings: &Settings,
+) -> Result<CorsOrigin, GateError> {
     let Some(value) = info.headers.get(header::ORIGIN) else { return Ok(CorsOrigin::None) };
     let origin = value.to_str().ok().and_then(|text| text.parse::<Origin>().ok()).ok_or(GateError::OriginNotAllowed)?;
     let own = settings.handover.origin.as_ref().is_some_and(|own| own.to_string() == origin.to_string());
-    let named = is_reached_alike(info, &origin)
-        && settings.hosts.iter().any(|host| {
-            // `*` matches all hosts, so only the requested host counts as this site.
-            let any = *host == vestibule_core::settings::HostPattern::Any;
-            if any { info.host.as_deref() == Some(origin.host()) } else { host.matches(origin.host()) }
-        });
+    let named = is_reached_alike(info, &origin) && is_of_site(directory, info, settings, origin.host());
     if own || named { Ok(CorsOrigin::Allowed(value.clone())) } else { Err(GateError::OriginNotAllowed) }
+}
+
+/// Whether this is a host of the queue. `*` matches all hosts, so only the requested host counts as one of this site.
+fn is_of_site(directory: &Directory, info: &RequestInfo, settings: &Settings, host: &str) -> bool {
+    let is_named = || settings.hosts.iter().any(|pattern| *pattern != HostPattern::Any && pattern.matches(host));
+    (info.host.as_deref() == Some(host) || is_named()) && directory.has_host(&settings.id, host)
 }
 
 /// Whether the origin and the gate have the same port, and the origin no weaker scheme: a page loaded over http may be
@@ -63,8 +69,12 @@ pub(crate) fn endpoint_preflight() -> Response {
 
 /// Answers a preflight to the site in place of its origin, with all methods and headers that it asks for. The request
 /// itself still has to be admitted.
-pub(crate) fn answer_preflight(info: &RequestInfo, settings: &Settings) -> Result<(Response, CorsOrigin), GateError> {
-    let cors_origin = cors_origin(info, settings)?;
+pub(crate) fn answer_preflight(
+    directory: &Directory,
+    info: &RequestInfo,
+    settings: &Settings,
+) -> Result<(Response, CorsOrigin), GateError> {
+    let cors_origin = cors_origin(directory, info, settings)?;
     let named = |name| info.headers.get(name).cloned().unwrap_or(HeaderValue::from_static(""));
     let methods = named(header::ACCESS_CONTROL_REQUEST_METHOD);
     let mut response = preflight_response(methods, named(header::ACCESS_CONTROL_REQUEST_HEADERS));

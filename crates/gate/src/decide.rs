@@ -68,7 +68,7 @@ pub(crate) async fn handle(State(gate): State<Gate>, mut info: RequestInfo, requ
     let answer = match match_queue(&gate, &info).await {
         Ok(QueueMatch::Queued(queue)) if info.is_preflight() => {
             if !forwards_preflights(&queue) {
-                return preflight(&info, &queue);
+                return preflight(&gate, &info, &queue);
             }
             bypass_preflight(&gate, &mut info, queue, request).await
         }
@@ -104,8 +104,8 @@ fn forwards_preflights(queue: &Queue) -> bool {
 }
 
 /// A preflight carries no ticket, so it can never be admitted. The gate answers it in place of the origin.
-fn preflight(info: &RequestInfo, queue: &Queue) -> Response {
-    match answer_preflight(info, &queue.settings) {
+fn preflight(gate: &Gate, info: &RequestInfo, queue: &Queue) -> Response {
+    match answer_preflight(&gate.directory, info, &queue.settings) {
         Ok((response, cors)) => finish(response, Some(cors), decision(Outcome::Endpoint, queue, None, None)),
         Err(error) => finish(error.into_response(), None, decision(Outcome::NotFound, queue, None, None)),
     }
@@ -136,7 +136,7 @@ async fn queue_request(gate: &Gate, info: &RequestInfo, queue: Arc<Queue>, reque
     } else {
         Reply::Status(StatusCode::TOO_MANY_REQUESTS)
     };
-    Answer::new(visit, reply).in_place_of_site(info)
+    Answer::new(visit, reply).in_place_of_site(&gate.directory, info)
 }
 
 /// The visit of a queued request.

@@ -10,14 +10,13 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 use vestibule_core::settings::HOST_GAP;
-use vestibule_core::{JoinStep, MICROS_PER_SECOND, SessionId, VisitorState, VisitorStatus};
+use vestibule_core::{JoinStep, MICROS_PER_SECOND, SessionId, ThemeId, VisitorState, VisitorStatus};
 use vestibule_runtime::{Decision, Outcome, Queue};
 use vestibule_themes::{ErrorPage, JobPage, PageView, Themes, fallback_script, job_script, retry_script};
 
 use crate::answer::JobReport;
 use crate::cache_headers::set_private_cache;
 use crate::compression::{Compression, accepts_gzip, gzip};
-use crate::endpoints::theme::theme_of;
 use crate::invitation_code::{PARAMETER, PresentedCode, clear_wrong, other_parameters};
 use crate::page_cache::PageKey;
 use crate::request::RequestInfo;
@@ -31,6 +30,13 @@ const RELOAD_MIN: u64 = 10;
 const JOB_RELOAD: u64 = 10;
 /// Characters of a group of a code.
 const CODE_GROUP: usize = 6;
+/// The theme of queues without one.
+const DEFAULT_THEME: &str = "default";
+
+/// The theme of a queue.
+pub(crate) fn theme_of(queue: &Queue) -> Option<ThemeId> {
+    queue.settings.theme.clone().or_else(|| DEFAULT_THEME.parse().ok())
+}
 
 /// The queue page in the visitor's language and the brand's theme.
 pub(crate) async fn queue_page(gate: &Gate, info: &RequestInfo, result: &VisitResult, status: StatusCode) -> Response {

@@ -109,8 +109,13 @@ impl Directory {
         queues
     }
 
+    /// Whether the queue of this ID is one of those of a normalized `host`, as [`Directory::of_host`] returns them, as far as queues are cached.
+    pub fn has_host(&self, id: &QueueId, host: &str) -> bool {
+        self.snapshot.load().of_host(host).iter().any(|queue| queue.settings.id == *id)
+    }
+
     /// The queues of a normalized `host`, in the order in which they are matched: exact hosts, the nearest wildcard, then
-    /// queues for every host. Waits for a refresh if there is none.
+    /// queues for every host. Those of a tenant count if none of another has the host more exactly. Waits for a refresh if there is none.
     pub async fn of_host(self: &Arc<Self>, host: &str) -> Vec<Arc<Queue>> {
         let known = self.snapshot.load().of_host(host);
         let pause = match (known.is_empty(), self.index_loaded()) {

@@ -27,7 +27,7 @@ use vestibule_worker::FUNCTION_TIMEOUT_MAX;
 
 use crate::arguments::parse_origin;
 use crate::check_url::{TestedUrl, parse_url, ruling_lines};
-use crate::rule_warnings::{own_host_warning, rule_warnings, webhook_warnings};
+use crate::rule_warnings::{foreign_wildcard_warnings, own_host_warning, rule_warnings, webhook_warnings};
 use crate::settings_file::read_settings;
 
 /// Time limit for fetching the keys of accounts.
@@ -401,6 +401,7 @@ fn warnings(queue: &Settings, all: &[Settings], plan: &Plan, now: Micros) -> Vec
     found.extend(protection_warnings(&queue.line));
     found.extend(other_site_warning(queue));
     found.extend(own_host_warning(queue));
+    found.extend(foreign_wildcard_warnings(queue, all));
     found.extend(rule_warnings(queue));
     found.extend(plan.warnings_about(&queue.id).iter().map(ToString::to_string));
     if queue.hosts.contains(&HostPattern::Any) && all.len() > 1 {

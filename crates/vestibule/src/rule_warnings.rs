@@ -1,8 +1,8 @@
 //! Warnings of `vestibule check` about values that are valid and probably without the wanted effect: rules that never match,
-//! methods and IDs that do not exist, and an origin that is the gate itself.
+//! methods and IDs that do not exist, an origin that is the gate itself, and hosts within a wildcard of another tenant.
 
 use vestibule_core::jobs::{JobQueueSettings, WebhookQueue};
-use vestibule_core::settings::{HandoverKind, HostPattern, Rule, RuleFlaw, Settings, rule_flaws};
+use vestibule_core::settings::{HandoverKind, HostPattern, Rule, RuleFlaw, Settings, is_subdomain_of, rule_flaws};
 
 /// The methods of HTTP that sites use.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -58,6 +58,25 @@ pub(crate) fn own_host_warning(queue: &Settings) -> Option<String> {
     })
 }
 
+/// Hosts that are within a wildcard of another tenant.
+pub(crate) fn foreign_wildcard_warnings(queue: &Settings, all: &[Settings]) -> Vec<String> {
+    let mut found = Vec::new();
+    for other in all.iter().filter(|other| other.tenant != queue.tenant) {
+        for (host, wildcard) in queue.hosts.iter().flat_map(|host| other.hosts.iter().map(move |other| (host, other))) {
+            if let (HostPattern::Exact(name) | HostPattern::Wildcard(name), HostPattern::Wildcard(domain)) =
+                (host, wildcard)
+                && is_subdomain_of(name, domain)
+            {
+                found.push(format!(
+                    "{host} is within {wildcard} of \"{}\", a queue of tenant {}, which does not apply to it",
+                    other.id, other.tenant
+                ));
+            }
+        }
+    }
+    found
+}
+
 /// Queues that the webhook of a job queue names and the file does not have.
 pub(crate) fn webhook_warnings(job_queue: &JobQueueSettings, queues: &[Settings]) -> Vec<String> {
     let named = job_queue.webhook.iter().flat_map(|webhook| webhook.queues.iter());
@@ -110,6 +129,29 @@ mod tests {
         assert!(own_host_warning(&queue).is_some_and(|warning| warning.contains("a host of this queue")));
         queue.handover.origin = Some("http://tickets.example.com:8080".parse().unwrap());
         assert_eq!(own_host_warning(&queue), None);
+    }
+
+    #[test]
+    fn host_within_a_wildcard_of_another_tenant_is_named() {
+        let on = |id: &str, tenant: &str, host: &str| {
+            let mut queue = queue(&json!([]));
+            queue.id = id.parse().unwrap();
+            queue.tenant = tenant.parse().unwrap();
+            queue.hosts = vec![host.parse().unwrap()];
+            queue
+        };
+        let warned = |host: &str, tenant: &str, wildcard: &str| {
+            let all = [on("tour", "acme", host), on("zebra", tenant, wildcard)];
+            foreign_wildcard_warnings(&all[0], &all)
+        };
+        for host in ["tickets.example.com", "*.shop.example.com"] {
+            let text = "is within *.example.com of \"zebra\", a queue of tenant blue, which does not apply to it";
+            assert_eq!(warned(host, "blue", "*.example.com"), [format!("{host} {text}")]);
+        }
+        assert_eq!(warned("tickets.example.com", "acme", "*.example.com"), [""; 0], "of the same tenant");
+        for wildcard in ["*", "*.tickets.example.com", "tickets.example.com"] {
+            assert_eq!(warned("tickets.example.com", "blue", wildcard), [""; 0], "{wildcard}");
+        }
     }
 
     #[test]

@@ -82,7 +82,7 @@ pub(super) async fn find_visible_job(
     let view = read_job(&job_queues, &job_queue, job).await?.ok_or(GateError::UnknownJob)?;
     let is_of_session = |(_, ticket): &(_, Ticket)| view.session.is_some_and(|session| ticket.is_of_bearer(session));
     let (queue, ticket) = tickets.into_iter().find(is_of_session).ok_or(GateError::UnknownJob)?;
-    let cors_origin = cors_origin(info, &queue.settings)?;
+    let cors_origin = cors_origin(&gate.directory, info, &queue.settings)?;
     Ok(VisibleJob { job_queues, job_queue, view, cors_origin, queue, ticket })
 }
 

@@ -137,7 +137,7 @@ async fn visit_as_producer(
 ) -> Option<Result<(VisitResult, CorsOrigin, Ticket), GateError>> {
     let mut last = None;
     for (queue, ticket) in tickets {
-        let cors_origin = match cors_origin(info, &queue.settings) {
+        let cors_origin = match cors_origin(&gate.directory, info, &queue.settings) {
             Ok(allowed) => allowed,
             Err(error) => return Some(Err(error)),
         };
@@ -185,7 +185,7 @@ pub(crate) async fn preflight(
 async fn page_origin(gate: &Gate, info: &RequestInfo, job_queue: &str) -> Result<CorsOrigin, GateError> {
     let (_, job_queue) = find_job_queue(gate, job_queue).await?;
     let queues = queues_of_tenant(gate, info, &job_queue).await?;
-    let mut origins = queues.iter().map(|queue| cors_origin(info, &queue.settings));
+    let mut origins = queues.iter().map(|queue| cors_origin(&gate.directory, info, &queue.settings));
     origins.find(Result::is_ok).unwrap_or(Err(GateError::OriginNotAllowed))
 }
 

@@ -73,7 +73,7 @@ impl FromRequestParts<Gate> for EndpointRequest {
         let QueryParams(query) = QueryParams::<EndpointParams>::from_request_parts(parts, gate).await?;
         let Ok(info) = RequestInfo::from_request_parts(parts, gate).await;
         let queue = find_queue(gate, &info, query.queue.as_deref()).await?;
-        let cors_origin = cors::cors_origin(&info, &queue.settings)?;
+        let cors_origin = cors::cors_origin(&gate.directory, &info, &queue.settings)?;
         let has_page_session = query.session.is_some_and(|session| session.parse::<SessionId>().is_ok());
         Ok(Self { info, queue, cors_origin, has_page_session })
     }

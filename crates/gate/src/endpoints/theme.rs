@@ -1,22 +1,18 @@
 //! `GET /_vestibule/theme/<queue>/<path>`: an asset of a theme, with `ETag`. Exempt from admission control, because the
 //! queue page needs it.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use vestibule_core::{QueueId, ThemeId};
-use vestibule_runtime::Queue;
 use vestibule_themes::{Asset, ThemeStorageUnavailable};
 
+use super::find_queue;
 use crate::error::GateError;
+use crate::page::theme_of;
 use crate::request::RequestInfo;
 use crate::state::Gate;
 
-/// The theme of queues without one.
-const DEFAULT_THEME: &str = "default";
 /// `Retry-After` in seconds while themes are unavailable.
 const RETRY_SECONDS: u64 = 2;
 
@@ -25,13 +21,8 @@ pub(crate) async fn asset(
     Path((queue, path)): Path<(String, String)>,
     info: RequestInfo,
 ) -> Result<Response, GateError> {
-    let id: QueueId = queue.parse().map_err(|_| GateError::NotFound)?;
-    let queue = find(&gate, &id).await?;
     // A script is same-origin on the host that serves it, so it is not served on hosts of other tenants.
-    let is_own = |host: &str| queue.settings.hosts.iter().any(|pattern| pattern.matches(host));
-    if !info.host.as_deref().is_some_and(is_own) {
-        return Err(GateError::NotFound);
-    }
+    let queue = find_queue(&gate, &info, Some(&queue)).await?;
     let theme = theme_of(&queue).ok_or(GateError::NotFound)?;
     match gate.themes.asset(&theme, &path).await {
         Ok(asset) => {
@@ -40,25 +31,6 @@ pub(crate) async fn asset(
         }
         Err(ThemeStorageUnavailable) => Ok(away()),
     }
-}
-
-/// The theme of a queue.
-pub(crate) fn theme_of(queue: &Queue) -> Option<ThemeId> {
-    queue.settings.theme.clone().or_else(|| DEFAULT_THEME.parse().ok())
-}
-
-/// Finds a queue by its ID. The first request of a process may be for an asset, so this loads the queue index too.
-async fn find(gate: &Gate, id: &QueueId) -> Result<Arc<Queue>, GateError> {
-    if let Some(queue) = gate.directory.queue(id) {
-        return Ok(queue);
-    }
-    if gate.directory.index_loaded() {
-        return Err(GateError::NotFound);
-    }
-    // An unknown host loads the index, with the same rate limit.
-    gate.directory.of_host("").await;
-    let missing = if gate.directory.index_loaded() { GateError::NotFound } else { GateError::QueuesNotLoaded };
-    gate.directory.queue(id).ok_or(missing)
 }
 
 /// 503 that is never cached.

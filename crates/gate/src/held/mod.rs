@@ -44,7 +44,9 @@ pub(crate) async fn hold_or_hand_over(gate: &Gate, info: &RequestInfo, visit: Vi
     let queue = visit.queue.clone();
     let hold = info.facts(&gate.clients, |facts| hold_of(&queue.settings.rules, facts));
     match hold.filter(|_| visit.admitted.is_some()) {
-        Some(hold) => Box::pin(hold_order(gate, info, visit, hold, request)).await.in_place_of_site(info),
+        Some(hold) => {
+            Box::pin(hold_order(gate, info, visit, hold, request)).await.in_place_of_site(&gate.directory, info)
+        }
         None => hand_over(gate, info, visit, request).await,
     }
 }
@@ -139,7 +141,7 @@ async fn answer_order_of(gate: &Gate, info: &RequestInfo, id: JobId) -> Option<A
     let credential = Credential::Ticket(ticket);
     let visit = renew(gate, found.queue, credential).await;
     let answer = OrderAnswer { order: found.order, outcome: found.outcome, is_submission: false };
-    Some(answer_order(info, visit, answer).await.in_place_of_site(info))
+    Some(answer_order(info, visit, answer).await.in_place_of_site(&gate.directory, info))
 }
 
 #[cfg(test)]

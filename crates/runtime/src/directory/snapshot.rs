@@ -34,14 +34,25 @@ impl Snapshot {
         snapshot
     }
 
+    /// The queues that match a host, the most exact ones first. Only those of the tenants that have the most exact of them count, so
+    /// that a wildcard of one tenant has no part in a host that another one names.
     pub(super) fn of_host(&self, host: &str) -> Vec<Arc<Queue>> {
-        let mut found = self.exact.get(host).cloned().unwrap_or_default();
-        let mut rest = host;
-        while let Some((_, domain)) = rest.split_once('.') {
-            found.extend(self.below.get(domain).into_iter().flatten().cloned());
-            rest = domain;
+        let domains = std::iter::successors(domain_above(host), |&domain| domain_above(domain));
+        let below = domains.filter_map(|domain| self.below.get(domain));
+        let levels = self.exact.get(host).into_iter().chain(below).chain([&self.any]);
+        let mut levels = levels.filter(|queues| !queues.is_empty()).peekable();
+        let owners = levels.peek().copied().map_or(&[][..], Vec::as_slice);
+        let mut found: Vec<Arc<Queue>> = Vec::new();
+        for queue in levels.flatten() {
+            let is_of_owner = owners.iter().any(|owner| owner.settings.tenant == queue.settings.tenant);
+            if is_of_owner && !found.iter().any(|known| Arc::ptr_eq(known, queue)) {
+                found.push(queue.clone());
+            }
         }
-        found.extend(self.any.iter().cloned());
         found
     }
+}
+
+fn domain_above(host: &str) -> Option<&str> {
+    host.split_once('.').map(|(_, domain)| domain)
 }

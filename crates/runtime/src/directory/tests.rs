@@ -361,3 +361,34 @@ async fn unused_queue_with_lobby_tickets_stays() {
     clock.advance(86_400 * MICROS_PER_SECOND);
     assert!(directory.remove_unused(&*store, &ids).await.unwrap().is_empty(), "the event is over");
 }
+
+#[test]
+fn queues_of_tenants_with_the_most_exact_host_count() {
+    let queue = |(id, tenant, hosts): (&str, &str, &[&str])| {
+        let handover = json!({ "kind": "check" });
+        let document = json!({ "id": id, "tenant": tenant, "hosts": hosts, "quota": 1, "handover": handover });
+        Settings::from_value(&document).unwrap()
+    };
+    let queues = [
+        ("any", "platform", &["*"][..]),
+        ("wild", "acme", &["*.plat.test"]),
+        ("tickets", "acme", &["tickets.plat.test", "*.plat.test"]),
+        ("near", "blue", &["*.shop.plat.test"]),
+        ("shop", "blue", &["shop.plat.test"]),
+        ("shared-a", "acme", &["shared.test"]),
+        ("shared-b", "blue", &["shared.test"]),
+    ];
+    let queues = queues.map(queue);
+    for (host, expected) in [
+        ("tickets.plat.test", &["tickets", "wild"][..]),
+        ("x.plat.test", &["tickets", "wild"]),
+        ("shop.plat.test", &["shop"]),
+        ("a.shop.plat.test", &["near"]),
+        ("shared.test", &["shared-a", "shared-b"]),
+        ("plat.test", &["any"]),
+    ] {
+        let found = queues_of_host(&queues, host);
+        let found: Vec<&str> = found.iter().map(|queue| queue.settings.id.as_str()).collect();
+        assert_eq!(found, expected, "{host}");
+    }
+}

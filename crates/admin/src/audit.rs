@@ -99,7 +99,7 @@ pub(crate) enum AuditOutcome {
     Done,
     /// Partly completed, as described by `changes`; the next part may have been completed too.
     Incomplete,
-    /// The store or the theme storage did not respond; the action may or may not have been completed.
+    /// The store, the storage of jobs or the theme storage did not respond; the action may or may not have been completed.
     Unknown,
 }
 

@@ -10,6 +10,7 @@ use tracing::{info, warn};
 use vestibule_core::settings::{FieldError, differences};
 use vestibule_core::{StoreError, TenantId};
 use vestibule_records::RecordStore;
+use vestibule_runtime::StorageError;
 
 use crate::access::{Operator, OperatorName, PasswordHasher, Role, Scope, is_password};
 use crate::audit::audit_operator;
@@ -137,7 +138,7 @@ pub async fn create_operator(records: &dyn RecordStore, new: &NewOperator) -> Re
             info!(operator = %new.name, role = new.scope.role.as_str(), "operator created");
             Ok(true)
         }
-        Err(Problem::Store(error) | Problem::OutcomeUnknown(error)) => Err(error),
+        Err(Problem::Store(error) | Problem::OutcomeUnknown(StorageError::Store(error))) => Err(error),
         Err(_) => Ok(false),
     }
 }
@@ -220,7 +221,7 @@ pub enum OperatorResetError {
 impl From<Problem> for OperatorResetError {
     fn from(problem: Problem) -> Self {
         match problem {
-            Problem::Store(error) | Problem::OutcomeUnknown(error) => Self::Store(error),
+            Problem::Store(error) | Problem::OutcomeUnknown(StorageError::Store(error)) => Self::Store(error),
             Problem::LastSuperuser(_) => Self::LastSuperuser,
             _ => Self::Conflict,
         }

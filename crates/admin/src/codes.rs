@@ -83,6 +83,7 @@ message_codes! {
         JobQueueFull("job_queue_full", "The job queue is full; nothing was queued. Try again later."),
         NotQueued("not_queued", "The storage of jobs can't be reached; nothing was queued. Try again later."),
         EnqueueUnconfirmed("enqueue_unconfirmed", "The job {job_id} may or may not be queued. Repeat the request with the same Idempotency-Key."),
+        JobsUnavailable("jobs_unavailable", "The storage of jobs is unavailable. Try again."),
         StoreUnavailable("store_unavailable", "The store is unavailable. Try again."),
         DataUnreadable("data_unreadable", "Data in the store cannot be read. A newer version may have written it. The log of the server names it."),
         OutcomeUnknown("outcome_unknown", "The store did not respond. The change may or may not have been applied. Check the current values before you try again."),

@@ -53,7 +53,7 @@ impl Idempotency {
         match serde_json::from_str(answer) {
             Ok(answer) => Ok(Some(answer)),
             Err(_) => {
-                Err(Problem::OutcomeUnknown(StoreError::Unavailable("the first request has not ended".to_owned())))
+                Err(Problem::of_write(StoreError::Unavailable("the first request has not ended".to_owned())))
             }
         }
     }

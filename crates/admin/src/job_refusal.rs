@@ -54,7 +54,7 @@ impl JobRefusal {
             Self::Unconfirmed(job, _) => {
                 (StatusCode::SERVICE_UNAVAILABLE, Code::EnqueueUnconfirmed.with("job_id", job.to_string()))
             }
-            Self::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::StoreUnavailable.into()),
+            Self::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::JobsUnavailable.into()),
         }
     }
 

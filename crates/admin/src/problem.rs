@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use vestibule_core::jobs::JobBackendError;
 use vestibule_core::settings::{FieldError, Settings};
 use vestibule_core::{Message, StoreError, Timestamp};
+use vestibule_runtime::StorageError;
 
 use crate::codes::Code;
 use crate::job_refusal::JobRefusal;
@@ -93,8 +94,8 @@ pub(crate) enum Problem {
     Store(StoreError),
     /// A request for jobs.
     Job(JobRefusal),
-    /// The store stopped responding during a write, which may have been applied.
-    OutcomeUnknown(StoreError),
+    /// The store, or the backend of the jobs, stopped responding during a write, which may have been applied.
+    OutcomeUnknown(StorageError),
 }
 
 impl From<StoreError> for Problem {
@@ -103,6 +104,12 @@ impl From<StoreError> for Problem {
             StoreError::UnknownQueue(_) => Self::NotFound(Code::AQueue),
             other => Self::Store(other),
         }
+    }
+}
+
+impl From<JobBackendError> for Problem {
+    fn from(error: JobBackendError) -> Self {
+        Self::Job(JobRefusal::Unavailable(error))
     }
 }
 
@@ -203,25 +210,15 @@ impl Problem {
         if errors.is_empty() { Ok(()) } else { Err(Self::ValidationFailed(errors)) }
     }
 
-    /// The problem of a write that failed: a store that did not respond in time may have carried it out.
-    pub(crate) fn of_write(error: StoreError) -> Self {
-        match error {
-            StoreError::Unavailable(_) => Self::OutcomeUnknown(error),
-            other => other.into(),
-        }
-    }
-
-    /// The problem of a read of jobs that failed.
-    pub(crate) const fn of_job_read(error: JobBackendError) -> Self {
-        Self::Job(JobRefusal::Unavailable(error))
-    }
-
-    /// The problem of a write of jobs that failed: the backend may have carried it out.
-    pub(crate) fn of_job_write(error: &JobBackendError) -> Self {
-        let cause = StoreError::Unavailable(error.to_string());
-        match error {
-            JobBackendError::NotSent(_) => cause.into(),
-            JobBackendError::Unavailable(_) | JobBackendError::Corrupt(_) => Self::OutcomeUnknown(cause),
+    /// The problem of a write that failed: a store or backend that did not respond in time may have carried it out.
+    pub(crate) fn of_write(error: impl Into<StorageError>) -> Self {
+        match error.into() {
+            error @ (StorageError::Store(StoreError::Unavailable(_))
+            | StorageError::JobBackend(JobBackendError::Unavailable(_) | JobBackendError::Corrupt(_))) => {
+                Self::OutcomeUnknown(error)
+            }
+            StorageError::Store(error) => error.into(),
+            StorageError::JobBackend(error) => error.into(),
         }
     }
 
@@ -346,7 +343,7 @@ impl IntoResponse for Problem {
             warn!(%error, "the backend of the job queues is unavailable");
         }
         if let Self::OutcomeUnknown(error) = &self {
-            warn!(%error, "the store did not respond to a write; it may or may not have been applied");
+            warn!(%error, "a write was not confirmed; it may or may not have been applied");
         }
         if let Self::ThemeStorageUnavailable(cause) = &self {
             warn!(cause, "theme storage is unavailable");

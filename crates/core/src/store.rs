@@ -4,6 +4,7 @@
 
 use async_trait::async_trait;
 
+use crate::jobs::JobBackendError;
 use crate::last_purge::LastPurge;
 use crate::line::Ticket;
 use crate::line::{
@@ -29,6 +30,16 @@ pub enum StoreError {
     /// The store returned an invalid answer.
     #[error("invalid response from the store: {0}")]
     Corrupt(String),
+}
+
+impl From<StoreError> for JobBackendError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(reason) => Self::Unavailable(reason),
+            StoreError::Refused(reason) => Self::NotSent(reason),
+            error @ (StoreError::UnknownQueue(_) | StoreError::Corrupt(_)) => Self::Corrupt(error.to_string()),
+        }
+    }
 }
 
 /// Conditions for writing settings.

@@ -22,7 +22,7 @@ use vestibule_core::store::{SettingsStore, StoreError};
 use vestibule_freeze::FreezeAwareInstant;
 use vestibule_records::{DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, RecordStore};
 
-pub use self::changes::JobQueuesWritten;
+pub use self::changes::{JobQueuesWritten, StorageError};
 
 /// Age at which the cache is read again.
 const FRESH_FOR: Duration = Duration::from_secs(5);

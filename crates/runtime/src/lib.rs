@@ -36,7 +36,7 @@ pub use decision::{Decision, Outcome};
 pub use directory::{Directory, NotWritten, Queue, queues_of_host};
 pub use env::{EnvError, STORE_TIMEOUT, StoreConfig, init_telemetry_from_env, number, parsed, required, variable};
 pub use held_request::{HeldRequest, header_lines, headers_of_lines};
-pub use job_queues::{CachedJobQueue, JobQueues, JobQueuesWritten, OrdersNotHeld};
+pub use job_queues::{CachedJobQueue, JobQueues, JobQueuesWritten, OrdersNotHeld, StorageError};
 pub use job_request::{CONTENT_TYPE_MAX, JobRequest, JobRequestError, USER_ID_MAX, checked_payload};
 pub use problem::Problem;
 pub use progress_url::{is_progress_signature, progress_target};

@@ -118,30 +118,22 @@ impl RedisJobs {
     ) -> BackendResult<(ReplayedAll, Vec<JobId>)> {
         let arguments = [until.map_or_else(nothing, |until| text(until.0))];
         let reply = self.run(settings, &functions().replay_all_jobs, arguments, Retry::Never).await?;
-        reply.replayed_all().map_err(error)
+        Ok(reply.replayed_all()?)
     }
 }
 
 async fn execute(client: &Client, command: Command) -> BackendResult<Reply> {
     let reply = client.execute(command, Instant::now()).await.map_err(|failed| match failed {
         CommandError::NotSent(reason) | CommandError::Refused(reason) => JobBackendError::NotSent(reason),
-        failed => error(failed.into()),
+        failed => StoreError::from(failed).into(),
     })?;
-    Reply::of(reply).map_err(error)
+    Ok(Reply::of(reply)?)
 }
 
 /// A random number that tells calls of `enqueue` apart.
 fn token() -> u32 {
     let [a, b, c, d, ..] = *JobId::random().as_bytes();
     u32::from_be_bytes([a, b, c, d])
-}
-
-fn error(error: StoreError) -> JobBackendError {
-    match error {
-        StoreError::Unavailable(reason) => JobBackendError::Unavailable(reason),
-        StoreError::Refused(reason) => JobBackendError::NotSent(reason),
-        other => JobBackendError::Corrupt(other.to_string()),
-    }
 }
 
 #[async_trait]
@@ -155,15 +147,14 @@ impl JobBackend for RedisJobs {
         }
         // A repeated call answers as the first one did.
         let mut reply = self.run_confirmed(settings, &functions().enqueue_jobs, arguments).await?;
-        let answers = (0..count.min(JOB_BATCH)).map(|_| reply.enqueued()).collect::<Result<Vec<_>, _>>();
-        let mut answers = answers.map_err(error)?;
+        let mut answers = (0..count.min(JOB_BATCH)).map(|_| reply.enqueued()).collect::<Result<Vec<_>, _>>()?;
         answers.resize(count, Enqueued::Full);
         Ok(answers)
     }
 
     async fn receive(&self, settings: &JobQueueSettings, max: usize) -> BackendResult<Received> {
         let reply = self.run_leasing(settings, &functions().receive_jobs, [text(max.min(JOB_BATCH))]).await?;
-        reply.received().map_err(error)
+        Ok(reply.received()?)
     }
 
     async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> BackendResult<Vec<bool>> {
@@ -176,7 +167,7 @@ impl JobBackend for RedisJobs {
         } else {
             self.run(settings, extend, arguments, Retry::Safe).await?
         };
-        leases.iter().map(|_| reply.flag().map_err(error)).collect()
+        leases.iter().map(|_| Ok(reply.flag()?)).collect()
     }
 
     async fn settle(&self, settings: &JobQueueSettings, settlements: Vec<Settlement>) -> BackendResult<Vec<Settled>> {
@@ -187,7 +178,7 @@ impl JobBackend for RedisJobs {
             arguments.extend([id(lease.job), details, response]);
         }
         let mut reply = self.run(settings, &functions().settle_jobs, arguments, Retry::Safe).await?;
-        (0..count).map(|_| reply.settled().map_err(error)).collect()
+        (0..count).map(|_| Ok(reply.settled()?)).collect()
     }
 
     async fn get(
@@ -198,7 +189,7 @@ impl JobBackend for RedisJobs {
     ) -> BackendResult<Vec<Option<JobView>>> {
         let arguments = [text(detail.as_str())].into_iter().chain(jobs.iter().map(|job| id(*job)));
         let mut reply = self.run(settings, &functions().get_jobs, arguments, Retry::Safe).await?;
-        jobs.iter().map(|job| reply.job_view(*job, detail).map_err(error)).collect()
+        jobs.iter().map(|job| Ok(reply.job_view(*job, detail)?)).collect()
     }
 
     async fn add_progress(
@@ -210,7 +201,7 @@ impl JobBackend for RedisJobs {
         let arguments = [id(lease.job), text(lease.receive_count), text(message.as_str())];
         // A message of a lost reply may have been added, and would be there twice.
         let mut reply = self.run(settings, &functions().add_progress, arguments, Retry::Never).await?;
-        reply.progress_added().map_err(error)
+        Ok(reply.progress_added()?)
     }
 
     async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> BackendResult<()> {
@@ -221,17 +212,17 @@ impl JobBackend for RedisJobs {
         // A repeated call would say that the jobs are not known.
         let mut reply =
             self.run(settings, &functions().cancel_jobs, jobs.iter().copied().map(id), Retry::Never).await?;
-        jobs.iter().map(|_| reply.canceled().map_err(error)).collect()
+        jobs.iter().map(|_| Ok(reply.canceled()?)).collect()
     }
 
     async fn remove(&self, settings: &JobQueueSettings) -> BackendResult<bool> {
         let mut reply = self.run(settings, &functions().remove_jobs, [], Retry::Never).await?;
-        reply.flag().map_err(error)
+        Ok(reply.flag()?)
     }
 
     async fn drain(&self, settings: &JobQueueSettings) -> BackendResult<Drained> {
         let reply = self.run(settings, &functions().drain_jobs, [], Retry::Never).await?;
-        reply.drained().map_err(error)
+        Ok(reply.drained()?)
     }
 
     async fn dead_letters(
@@ -244,19 +235,19 @@ impl JobBackend for RedisJobs {
             before.map_or_else(|| (nothing(), nothing()), |before| (text(before.ended_at.0), text(before.sequence)));
         let arguments = [text(limit.min(JOB_BATCH)), ended_at, sequence];
         let reply = self.run(settings, &functions().dead_letters, arguments, Retry::Safe).await?;
-        reply.dead_letters().map_err(error)
+        Ok(reply.dead_letters()?)
     }
 
     async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         let mut reply =
             self.run(settings, &functions().delete_dead, jobs.iter().copied().map(id), Retry::Never).await?;
-        jobs.iter().map(|_| reply.flag().map_err(error)).collect()
+        jobs.iter().map(|_| Ok(reply.flag()?)).collect()
     }
 
     async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         let mut reply =
             self.run(settings, &functions().replay_jobs, jobs.iter().copied().map(id), Retry::Never).await?;
-        jobs.iter().map(|_| reply.flag().map_err(error)).collect()
+        jobs.iter().map(|_| Ok(reply.flag()?)).collect()
     }
 
     async fn replay_all(&self, settings: &JobQueueSettings, until: Option<Micros>) -> BackendResult<ReplayedAll> {
@@ -266,11 +257,11 @@ impl JobBackend for RedisJobs {
     async fn resolve(&self, settings: &JobQueueSettings, job: JobId, resolution: Resolution) -> BackendResult<bool> {
         let arguments = [id(job), text(resolution.as_str())];
         let mut reply = self.run(settings, &functions().resolve_job, arguments, Retry::Safe).await?;
-        reply.flag().map_err(error)
+        Ok(reply.flag()?)
     }
 
     async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats> {
         let reply = self.run(settings, &functions().job_stats, [], Retry::Safe).await?;
-        reply.job_stats().map_err(error)
+        Ok(reply.job_stats()?)
     }
 }

@@ -11,7 +11,7 @@ use vestibule_core::fields::joined;
 use vestibule_core::jobs::JobQueueId;
 use vestibule_core::settings::{Document, Plan, PlanOptions, Settings, StoredSettings, Unlisted, UnreadableQueue};
 use vestibule_core::{Micros, QueueId, SaleKeys, Store, StoreError, TenantId};
-use vestibule_runtime::{Directory, JobQueues, NotWritten, stored_settings};
+use vestibule_runtime::{Directory, JobQueues, NotWritten, StorageError, stored_settings};
 
 use crate::last_applied_settings::{LastAppliedSettings, log_locked, log_plan};
 use crate::serve_options::ServeOptions;
@@ -80,6 +80,8 @@ pub(crate) enum UnlistedQueues {
 pub(crate) enum WriteError {
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error(transparent)]
+    JobQueues(#[from] StorageError),
     #[error("nothing was written: {0}")]
     Rejected(String),
     #[error("tenant {0} was changed by someone else at the same time")]

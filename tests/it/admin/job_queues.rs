@@ -1,14 +1,19 @@
 //! Job queues in the API: enqueuing jobs, what became of them, and who may.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use http::request::Builder;
 use http::{Method, header};
 use serde_json::{Value, json};
-use vestibule_core::PutMode;
-use vestibule_core::jobs::{JobResponse, Outcome, PAYLOAD_MAX, Settlement};
+use vestibule_core::{ManualClock, PutMode};
+use vestibule_core::jobs::{JobId, JobResponse, Outcome, PAYLOAD_MAX, Settlement};
 use vestibule_core::settings::parse_settings_document;
-use vestibule_tests::{AdminClient, TestResponse};
+use vestibule_store_memory::{MemoryRecords, MemoryStore};
+use vestibule_store_redis::{RedisJobs, RedisOptions};
+use vestibule_tests::{AdminClient, AdminUnderTest, TestResponse};
 
-use super::backoffice::{Backoffice, on_memory_and_redis};
+use super::backoffice::{Backoffice, START, on_memory_and_redis};
 
 on_memory_and_redis! {
     job_is_enqueued_and_shown,
@@ -46,6 +51,29 @@ pub(super) async fn import(backoffice: &Backoffice, job_queues: &[Value]) {
 pub(super) async fn enqueue(client: &mut AdminClient, path: &str, content_type: &str, body: &[u8]) -> TestResponse {
     let request = Builder::new().method(Method::POST).uri(format!("/api/v1/job-queues/{path}"));
     client.visitor().request(request.header(header::CONTENT_TYPE, content_type), body.to_vec()).await
+}
+
+#[tokio::test]
+async fn errors_name_the_storage_of_jobs() {
+    let clock = Arc::new(ManualClock::at(START));
+    let (store, records) = (Arc::new(MemoryStore::new(clock.clone())), Arc::new(MemoryRecords::new(clock)));
+    let options = RedisOptions { timeout: Duration::from_millis(200), ..RedisOptions::default() };
+    let unreachable = Arc::new(RedisJobs::connect("redis://127.0.0.1:1", options).unwrap());
+    let admin = AdminUnderTest::start_with_jobs(store, records, unreachable).await;
+    let mut root = admin.root().await;
+    root.create("/tenants", json!({ "id": "acme", "name": "acme" })).await;
+    root.create("/job-queues", job_queue("mails", &json!({}))).await;
+    let job = JobId::random();
+    for (method, path) in [
+        (Method::GET, "stats".to_owned()),
+        (Method::DELETE, String::new()),
+        (Method::DELETE, format!("jobs/{job}")),
+    ] {
+        let path = format!("/job-queues/mails/{path}");
+        let refused = root.send(method, path.trim_end_matches('/'), &[], None).await;
+        assert_eq!((refused.status.as_u16(), refused.code()), (503, "jobs_unavailable".to_owned()), "{path}");
+        assert_eq!(refused.header("retry-after"), Some("1"), "{path}");
+    }
 }
 
 async fn job_is_enqueued_and_shown(backoffice: Backoffice) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tracing::warn;
-use vestibule_core::jobs::{JobQueueId, JobQueueSettings, JobTargetKind, SigningSecret};
+use vestibule_core::jobs::{BackendResult, JobBackendError, JobQueueId, JobQueueSettings, JobTargetKind, SigningSecret};
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan, StoredJobQueue};
 use vestibule_core::store::StoreError;
 use vestibule_records::{DocumentChange, DocumentKind, DocumentOutcome};
@@ -13,6 +13,17 @@ use crate::schedule_runs::{schedule_key, set_last_run};
 
 /// How long it is known that a job queue was removed, in seconds: longer than SQS keeps its messages.
 const REMOVAL_TTL: u64 = 30 * 86_400;
+
+/// An error of the store, or of the backend of the jobs.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StorageError {
+    /// The store of the settings and records.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The backend that holds the jobs.
+    #[error(transparent)]
+    JobBackend(#[from] JobBackendError),
+}
 
 /// What became of a plan.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -31,8 +42,9 @@ impl JobQueues {
     /// Writes and removes job queues as planned. A job queue with jobs or dead letters is not removed.
     ///
     /// # Errors
-    /// Returns the store's error. Plan again to write the rest.
-    pub async fn execute(&self, plan: &JobQueuePlan) -> Result<JobQueuesWritten, StoreError> {
+    /// Returns the error of the store, or of the backend if it can't be asked whether a job queue has jobs. Plan again to write the
+    /// rest.
+    pub async fn execute(&self, plan: &JobQueuePlan) -> Result<JobQueuesWritten, StorageError> {
         let mut outcome = JobQueuesWritten::default();
         for change in &plan.changed {
             let mut change = change.clone();
@@ -115,8 +127,8 @@ impl JobQueues {
     ///
     /// # Errors
     /// Returns the backend's error.
-    pub async fn has_jobs(&self, settings: &JobQueueSettings) -> Result<bool, StoreError> {
-        let stats = self.backend.stats(settings).await.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+    pub async fn has_jobs(&self, settings: &JobQueueSettings) -> BackendResult<bool> {
+        let stats = self.backend.stats(settings).await?;
         Ok(stats.waiting + stats.running + stats.dead > 0)
     }
 }

@@ -7,7 +7,7 @@ use vestibule_core::Micros;
 use vestibule_core::jobs::{BackendResult, Enqueued, JobId, JobQueueSettings, LeasedJob, NewJob, Payload, ReplayedAll};
 
 use super::packing::{self, id};
-use super::{RedisJobs, error, token};
+use super::{RedisJobs, token};
 use crate::address::AddressError;
 use crate::command::{Retry, text};
 use crate::library::functions;
@@ -90,7 +90,7 @@ impl JobRegistry {
         }
         // A repeated call answers as the first one did.
         let mut reply = self.jobs.run(settings, &functions().register_jobs, arguments, Retry::Safe).await?;
-        jobs.iter().map(|job| reply.registered(job.id).map_err(error)).collect()
+        jobs.iter().map(|job| Ok(reply.registered(job.id)?)).collect()
     }
 
     /// Withdraws jobs, at most [`JOB_BATCH`](vestibule_core::jobs::JOB_BATCH), whose messages were not sent. Replayed ones are dead
@@ -102,7 +102,7 @@ impl JobRegistry {
     pub async fn withdraw(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         let ids = jobs.iter().copied().map(id);
         let mut reply = self.jobs.run(settings, &functions().withdraw_jobs, ids, Retry::Safe).await?;
-        jobs.iter().map(|_| reply.flag().map_err(error)).collect()
+        jobs.iter().map(|_| Ok(reply.flag()?)).collect()
     }
 
     /// The messages that bring these jobs, at most [`JOB_BATCH`](vestibule_core::jobs::JOB_BATCH), which were replayed. `None` for a
@@ -117,7 +117,7 @@ impl JobRegistry {
     ) -> BackendResult<Vec<Option<MessageId>>> {
         let ids = jobs.iter().copied().map(id);
         let mut reply = self.jobs.run(settings, &functions().messages_to_send, ids, Retry::Safe).await?;
-        jobs.iter().map(|job| reply.message_to_send(*job).map_err(error)).collect()
+        jobs.iter().map(|job| Ok(reply.message_to_send(*job)?)).collect()
     }
 
     /// Records that messages, at most [`JOB_BATCH`](vestibule_core::jobs::JOB_BATCH), of jobs that have ended were deleted. It is
@@ -137,7 +137,7 @@ impl JobRegistry {
     pub async fn start(&self, settings: &JobQueueSettings, messages: &[MessageId]) -> BackendResult<Vec<Start>> {
         let arguments = messages.iter().flat_map(|message| message.arguments());
         let mut reply = self.jobs.run_leasing(settings, &functions().start_jobs, arguments).await?;
-        messages.iter().map(|message| reply.started(message.job).map_err(error)).collect()
+        messages.iter().map(|message| Ok(reply.started(message.job)?)).collect()
     }
 
     /// Registers the job of a message again that is not known, because Redis has lost its data. If an equal one was accepted

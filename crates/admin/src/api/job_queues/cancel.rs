@@ -35,7 +35,7 @@ pub(crate) async fn cancel_job(
     let event = audit(&principal, "job_queue.cancel_job", &cached.settings).with("job", job.to_string());
     let canceled = match job_queues.backend().cancel(&cached.settings, &[job]).await {
         Ok(canceled) => canceled.into_iter().next().unwrap_or(Canceled::Unknown),
-        Err(error) => return Err(event.failed(&admin, Problem::of_job_write(&error)).await),
+        Err(error) => return Err(event.failed(&admin, Problem::of_write(error)).await),
     };
     let refusal = match canceled {
         Canceled::Canceled => {
@@ -66,7 +66,7 @@ pub(crate) struct DrainedJobs {
 #[utoipa::path(post, path = "/job-queues/{job_queue}/drain", tag = "job queues",
     params(("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses((status = 200, description = "How many were canceled", body = DrainedJobs),
-        (status = 504, description = "The store did not respond to the first part; some jobs may have been canceled")))]
+        (status = 504, description = "The storage of jobs did not respond to the first part; some jobs may have been canceled")))]
 pub(crate) async fn drain_job_queue(
     State(admin): State<Admin>,
     principal: Principal,
@@ -75,7 +75,7 @@ pub(crate) async fn drain_job_queue(
 ) -> Result<Json<DrainedJobs>, Problem> {
     let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
     let settings = &cached.settings;
-    let stats = job_queues.backend().stats(settings).await.map_err(Problem::of_job_read)?;
+    let stats = job_queues.backend().stats(settings).await?;
     let effect = || Code::WillDrainJobQueue.with("job_queue", settings.id.as_str()).with("waiting", stats.waiting);
     confirmed(&admin, &principal, &headers, &format!("job_queue.drain {}", settings.id), effect).await?;
     let (started, mut done) = (Instant::now(), DrainedJobs { canceled: 0, complete: false });
@@ -86,7 +86,7 @@ pub(crate) async fn drain_job_queue(
                 done.canceled += batch.canceled;
                 done.complete = !batch.has_more;
             }
-            Err(error) => result = Err(Problem::of_job_write(&error)),
+            Err(error) => result = Err(Problem::of_write(error)),
         }
     }
     let event = audit(&principal, "job_queue.drain", settings).with("canceled", done.canceled);

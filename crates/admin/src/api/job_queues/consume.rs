@@ -173,7 +173,7 @@ pub(crate) async fn receive_jobs(
     // A task of its own ends what it has begun if the client goes away meanwhile.
     tokio::spawn(async move { receive(&job_queues, cached, max_jobs as usize, wait, answer).await });
     let lost = || JobBackendError::Unavailable("the request was interrupted".to_owned());
-    let received = received.await.unwrap_or_else(|_| Err(lost())).map_err(Problem::of_job_read)?;
+    let received = received.await.unwrap_or_else(|_| Err(lost()))?;
     Ok(Json(ReceivedJobs { jobs: received.jobs.into_iter().map(ReceivedJob::from).collect() }))
 }
 
@@ -364,7 +364,7 @@ async fn settle(
     let settings = &cached.settings;
     let settlements: Vec<_> = outcomes.iter().filter_map(settlement).collect();
     let settled = job_queues.backend().settle(settings, settlements.clone()).await;
-    let settled = settled.map_err(|error| Problem::of_job_write(&error))?;
+    let settled = settled.map_err(Problem::of_write)?;
     // The next jobs of their groups can start.
     job_queues.wake(&settings.id).notify_one();
     let now = admin.now().await.unwrap_or_else(|_| SystemClock::new().now());
@@ -402,7 +402,7 @@ pub(crate) async fn extend_leases(
     let leases = receipt_handles.iter().filter_map(|handle| handle.parse::<ReceiptHandle>().ok());
     let extensions: Vec<_> = leases.map(|handle| Extension { seconds, ..Extension::of(handle.0) }).collect();
     let extended = job_queues.backend().extend(&cached.settings, &extensions).await;
-    let extended = extended.map_err(|error| Problem::of_job_write(&error))?;
+    let extended = extended.map_err(Problem::of_write)?;
     Ok(results(
         receipt_handles.into_iter(),
         extended.into_iter().map(|is_current| is_current.then_some(JobState::Running)),

@@ -87,7 +87,7 @@ pub(crate) async fn list_dead_letters(
     // A backend returns at most this many.
     let limit = usize::try_from(limit).unwrap_or(JOB_BATCH).min(JOB_BATCH);
     let found = job_queues.backend().dead_letters(&cached.settings, before, limit).await;
-    let found = found.map_err(Problem::of_job_read)?;
+    let found = found?;
     let last = found.last().filter(|_| found.len() == limit).and_then(position_of);
     let next = last.map(|DeadLetterPosition { ended_at, sequence }| format!("{}-{sequence}", ended_at.0));
     let without_progress = found.into_iter().map(|view| JobView { progress: Vec::new(), ..view });
@@ -130,7 +130,7 @@ fn parsed(job: &str) -> Result<JobId, Problem> {
 }
 
 async fn read(job_queues: &JobQueues, settings: &JobQueueSettings, job: JobId) -> Result<JobView, Problem> {
-    let found = job_queues.backend().get(settings, &[job], Detail::Contents).await.map_err(Problem::of_job_read)?;
+    let found = job_queues.backend().get(settings, &[job], Detail::Contents).await?;
     let found = found.into_iter().next().flatten();
     found.filter(|view| matches!(view.state, JobState::Failed | JobState::Unknown)).ok_or_else(unknown)
 }
@@ -149,7 +149,7 @@ pub(crate) async fn delete_dead_letter(
     let event = audit(&principal, "job_queue.delete_dead_letter", &cached.settings).with("job", job.to_string());
     let deleted = match job_queues.backend().delete_dead(&cached.settings, &[job]).await {
         Ok(deleted) => deleted,
-        Err(error) => return Err(event.failed(&admin, Problem::of_job_write(&error)).await),
+        Err(error) => return Err(event.failed(&admin, Problem::of_write(error)).await),
     };
     if deleted != [true] {
         return Err(unknown());
@@ -201,7 +201,7 @@ pub(crate) struct DeletedDeadLetters {
     request_body = DeadLetterSelection,
     responses((status = 200, description = "How many were deleted", body = DeletedDeadLetters),
         (status = 404, description = "`unknown_job_queue`"),
-        (status = 504, description = "The store did not respond to the first part; some may have been deleted")))]
+        (status = 504, description = "The storage of jobs did not respond to the first part; some may have been deleted")))]
 pub(crate) async fn delete_dead_letters(
     State(admin): State<Admin>,
     principal: Principal,
@@ -213,7 +213,7 @@ pub(crate) async fn delete_dead_letters(
     let settings = &cached.settings;
     let jobs = selection.jobs()?;
     if jobs.is_none() {
-        let stats = job_queues.backend().stats(settings).await.map_err(Problem::of_job_read)?;
+        let stats = job_queues.backend().stats(settings).await?;
         let effect = || Code::WillDeleteDeadLetters.with("job_queue", settings.id.as_str()).with("dead", stats.dead);
         confirmed(&admin, &principal, &headers, &format!("job_queue.delete_dead_letters {}", settings.id), effect)
             .await?;
@@ -237,7 +237,7 @@ async fn delete_some(
 ) -> Result<(), Problem> {
     for batch in jobs.chunks(JOB_BATCH) {
         let deleted = job_queues.backend().delete_dead(settings, batch).await;
-        let deleted = deleted.map_err(|error| Problem::of_job_write(&error))?;
+        let deleted = deleted.map_err(Problem::of_write)?;
         done.deleted += deleted.iter().filter(|was_dead| **was_dead).count() as u64;
     }
     Ok(())
@@ -252,7 +252,7 @@ async fn delete_all(
     let (started, mut before) = (Instant::now(), None);
     loop {
         let batch = job_queues.backend().dead_letters(settings, before, JOB_BATCH).await;
-        let batch = batch.map_err(Problem::of_job_read)?;
+        let batch = batch?;
         let jobs: Vec<JobId> = batch.iter().map(|dead_letter| dead_letter.id).collect();
         delete_some(job_queues, settings, &jobs, done).await?;
         before = batch.last().and_then(position_of);
@@ -282,7 +282,7 @@ pub(crate) struct Replayed {
     responses((status = 200, description = "How many were put back", body = Replayed),
         (status = 404, description = "`unknown_job_queue`"),
         (status = 409, description = "`not_replayable`: the jobs are held orders"),
-        (status = 504, description = "The store did not respond to the first part; some may have been put back")))]
+        (status = 504, description = "The storage of jobs did not respond to the first part; some may have been put back")))]
 pub(crate) async fn replay_dead_letters(
     State(admin): State<Admin>,
     principal: Principal,
@@ -317,7 +317,7 @@ async fn replay_some(
 ) -> Result<(), Problem> {
     for batch in jobs.chunks(JOB_BATCH) {
         let replayed = job_queues.backend().replay(settings, batch).await;
-        let replayed = replayed.map_err(|error| Problem::of_job_write(&error))?;
+        let replayed = replayed.map_err(Problem::of_write)?;
         done.replayed += replayed.iter().filter(|was_dead| **was_dead).count() as u64;
     }
     Ok(())
@@ -327,7 +327,7 @@ async fn replay_all(job_queues: &JobQueues, settings: &JobQueueSettings, done: &
     let (started, mut until) = (Instant::now(), None);
     loop {
         let batch = job_queues.backend().replay_all(settings, until).await;
-        let batch = batch.map_err(|error| Problem::of_job_write(&error))?;
+        let batch = batch.map_err(Problem::of_write)?;
         done.replayed += batch.replayed;
         until = Some(batch.until);
         done.complete = !batch.has_more;
@@ -368,7 +368,7 @@ pub(crate) async fn resolve_dead_letter(
     match job_queues.backend().resolve(&cached.settings, job, outcome).await {
         Ok(true) => {}
         Ok(false) => return Err(unknown()),
-        Err(error) => return Err(event.failed(&admin, Problem::of_job_write(&error)).await),
+        Err(error) => return Err(event.failed(&admin, Problem::of_write(error)).await),
     }
     event.log(&admin).await;
     Ok(StatusCode::NO_CONTENT)

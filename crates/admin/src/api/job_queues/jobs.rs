@@ -364,6 +364,6 @@ pub(crate) async fn get_job(
     let unknown = || Problem::Job(JobRefusal::UnknownJob);
     let job = JobId::from_code(&job).map_err(|_| unknown())?;
     let found = job_queues.backend().get(&cached.settings, &[job], Detail::Contents).await;
-    let found = found.map_err(Problem::of_job_read)?.pop().flatten();
+    let found = found?.pop().flatten();
     Ok(Json(Job::of(&cached.settings, found.ok_or_else(unknown)?)))
 }

@@ -6,6 +6,7 @@ mod changes;
 mod events;
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use tracing::warn;
 use vestibule_core::fields::joined;
 use vestibule_core::hex;
 use vestibule_core::jobs::{BackendResult, Enqueued, JobBackend, JobQueueId, JobQueueSettings, NewJob};
-use vestibule_core::settings::{RetiredSecret, StoredJobQueue, StoredSettings, Tenant};
+use vestibule_core::settings::{StoredJobQueue, StoredSettings, Tenant};
 use vestibule_core::store::{SettingsStore, StoreError};
 use vestibule_freeze::FreezeAwareInstant;
 use vestibule_records::{DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, RecordStore};
@@ -32,25 +33,20 @@ const UNKNOWN_AFTER: Duration = Duration::from_secs(1);
 /// Minimum interval between reads after a failure: meanwhile nobody waits for a store that does not respond.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// A cached job queue.
+/// A cached job queue. It reads like the stored one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedJobQueue {
-    /// The settings.
-    pub settings: JobQueueSettings,
-    /// Revision of the settings.
-    pub revision: u64,
-    /// The signing secret before the last rotation.
-    pub retired_secret: Option<RetiredSecret>,
-    /// The revision that these settings had before the store lost them.
-    pub restored_from: Option<u64>,
+    /// What is stored.
+    pub stored: StoredJobQueue,
     /// The tenant, whose origins say which handlers may be called; `None` if the store does not have it.
     pub tenant: Option<Arc<Tenant>>,
 }
 
-impl CachedJobQueue {
-    fn to_stored(&self) -> StoredJobQueue {
-        let Self { settings, revision, retired_secret, restored_from, .. } = self.clone();
-        StoredJobQueue { settings, revision, retired_secret, restored_from }
+impl Deref for CachedJobQueue {
+    type Target = StoredJobQueue;
+
+    fn deref(&self) -> &StoredJobQueue {
+        &self.stored
     }
 }
 
@@ -240,10 +236,9 @@ impl JobQueues {
         let stored = self.with_lost(self.stored().await?).await?;
         let tenants = if stored.is_empty() { Vec::new() } else { self.store.tenants().await? };
         let tenants: HashMap<_, _> = tenants.into_iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant))).collect();
-        let cached = |StoredJobQueue { settings, revision, retired_secret, restored_from }: StoredJobQueue| {
-            let tenant = tenants.get(&settings.tenant).cloned();
-            let cached = CachedJobQueue { settings, revision, retired_secret, restored_from, tenant };
-            (cached.settings.id.clone(), Arc::new(cached))
+        let cached = |stored: StoredJobQueue| {
+            let tenant = tenants.get(&stored.settings.tenant).cloned();
+            (stored.settings.id.clone(), Arc::new(CachedJobQueue { stored, tenant }))
         };
         let job_queues = stored.into_iter().map(cached).collect();
         self.snapshot.store(Arc::new(Snapshot { read_at, job_queues }));
@@ -255,7 +250,7 @@ impl JobQueues {
     async fn with_lost(&self, stored: Vec<StoredJobQueue>) -> Result<Vec<StoredJobQueue>, StoreError> {
         let mut is_changed = false;
         for cached in self.snapshot.load_full().job_queues.values() {
-            let known = cached.to_stored();
+            let known = &cached.stored;
             let found = stored.iter().find(|it| it.settings.id == known.settings.id);
             let is_older = |found: &StoredJobQueue| found.restored_from.is_some_and(|it| it < known.known_revision());
             if found.is_some_and(|found| !is_older(found)) || self.was_removed(&known.settings.id).await? {

@@ -287,7 +287,7 @@ impl Invocation<'_> {
             warn!(job_queue = %id, "consumers can't receive jobs that SQS carries; change the target of the job queue");
             return Err(NoTarget::Hidden(NEEDS_OPERATOR));
         }
-        job_queue.settings.timeout = job_queue.settings.timeout.min(FUNCTION_TIMEOUT_MAX);
+        job_queue.stored.settings.timeout = job_queue.settings.timeout.min(FUNCTION_TIMEOUT_MAX);
         let mut targets = self.targets.lock();
         if let Some(target) = targets.get(id).filter(|target| target.is_of(&job_queue)) {
             return Ok((job_queue, target.clone()));

@@ -67,7 +67,7 @@ mod tests {
     use serde_json::json;
     use vestibule_core::fields::Object as _;
     use vestibule_core::jobs::JobQueueSettings;
-    use vestibule_core::settings::RetiredSecret;
+    use vestibule_core::settings::{RetiredSecret, StoredJobQueue};
 
     use super::*;
 
@@ -79,7 +79,8 @@ mod tests {
         let [current, secret] = [[1; 32], [2; 32]].map(SigningSecret::generated);
         settings.target.secret = Some(current.clone());
         let retired_secret = Some(RetiredSecret { secret: secret.clone(), until: 1_000 });
-        let job_queue = CachedJobQueue { settings, revision: 2, retired_secret, restored_from: None, tenant: None };
+        let stored = StoredJobQueue { settings, revision: 2, retired_secret, restored_from: None };
+        let job_queue = CachedJobQueue { stored, tenant: None };
         assert_eq!(secrets(&job_queue, 999).collect::<Vec<_>>(), [&current, &secret]);
         assert_eq!(secrets(&job_queue, 1_000).collect::<Vec<_>>(), [&current]);
     }

@@ -6,7 +6,7 @@ use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::{
     Failure, FailureReason, JobId, JobQueueSettings, JobState, Lease, LeasedJob, Outcome, Payload,
 };
-use vestibule_core::settings::Tenant;
+use vestibule_core::settings::{StoredJobQueue, Tenant};
 use vestibule_runtime::CachedJobQueue;
 
 use super::fixture::Fixture;
@@ -22,12 +22,8 @@ async fn outcome(url: &str, tenant: Option<&Value>) -> Outcome {
         let value = json!({ "id": "acme", "name": "Acme", "origins": origins });
         Arc::new(Tenant::from_value(&value).unwrap())
     });
-    let handler = Handler::new(
-        &CachedJobQueue { settings, revision: 1, retired_secret: None, restored_from: None, tenant },
-        None,
-        false,
-    )
-    .unwrap();
+    let stored = StoredJobQueue { settings, revision: 1, retired_secret: None, restored_from: None };
+    let handler = Handler::new(&CachedJobQueue { stored, tenant }, None, false).unwrap();
     let job = LeasedJob {
         lease: Lease { job: JobId::random(), receive_count: 1 },
         group: None,

@@ -77,17 +77,8 @@ pub(super) async fn create<'a>(
     }
     let event = audit(principal, "job_queue.create", &settings);
     let change = JobQueueChange { settings, retired_secret: None, replaces: 0, changes: Vec::new() };
-    let created = write(admin, job_queues, event, change, &Value::Null).await?.ok_or(Problem::ConcurrentChange)?;
-    Ok((
-        job_queues,
-        CachedJobQueue {
-            settings: created,
-            revision: 1,
-            retired_secret: None,
-            restored_from: None,
-            tenant: Some(tenant.into()),
-        },
-    ))
+    let stored = write(admin, job_queues, event, change, &Value::Null).await?.ok_or(Problem::ConcurrentChange)?;
+    Ok((job_queues, CachedJobQueue { stored, tenant: Some(tenant.into()) }))
 }
 
 /// Refuses a handler that the tenant's list of origins does not allow.
@@ -163,39 +154,34 @@ pub(super) async fn change<'a>(
         }
         let event = audit(principal, action, &settings);
         let before = current.settings.to_shown_value();
-        let (replaces, tenant) = (current.revision, current.tenant.clone());
-        let change = JobQueueChange { settings, retired_secret: retired_secret.clone(), replaces, changes: Vec::new() };
-        if let Some(settings) = write(admin, job_queues, event, change, &before).await? {
-            return Ok((
-                job_queues,
-                CachedJobQueue { settings, revision: replaces + 1, retired_secret, restored_from: None, tenant },
-            ));
+        let change = JobQueueChange { settings, retired_secret, replaces: current.revision, changes: Vec::new() };
+        if let Some(stored) = write(admin, job_queues, event, change, &before).await? {
+            return Ok((job_queues, CachedJobQueue { stored, tenant: current.tenant.clone() }));
         }
     }
     Err(Problem::ConcurrentChange)
 }
 
-/// Writes and audits a change. `None`: someone else changed the job queue at the same time.
+/// Writes and audits a change. Returns what is stored now; `None`: someone else changed the job queue at the same time.
 async fn write(
     admin: &Admin,
     job_queues: &JobQueues,
     event: AuditEventBuilder,
     change: JobQueueChange,
     before: &Value,
-) -> Result<Option<JobQueueSettings>, Problem> {
+) -> Result<Option<StoredJobQueue>, Problem> {
     let planned = differences(before, &change.settings.to_shown_value());
-    let revision = change.replaces + 1;
+    let (revision, retired_secret) = (change.replaces + 1, change.retired_secret.clone());
     let plan = JobQueuePlan { changed: vec![change], ..JobQueuePlan::default() };
     let written = match job_queues.execute(&plan).await {
         Ok(written) => written.written.into_iter().next(),
         Err(error) => return Err(event.changes(planned).failed(admin, Problem::of_write(error)).await),
     };
-    if let Some(settings) = &written {
-        // With the secret that was generated meanwhile.
-        let changes = differences(before, &settings.to_shown_value());
-        event.changes(changes).revision(revision).log(admin).await;
-    }
-    Ok(written)
+    let Some(settings) = written else { return Ok(None) };
+    // With the secret that was generated meanwhile.
+    let changes = differences(before, &settings.to_shown_value());
+    event.changes(changes).revision(revision).log(admin).await;
+    Ok(Some(StoredJobQueue { settings, revision, retired_secret, restored_from: None }))
 }
 
 /// Removes and audits a job queue that has neither jobs nor dead letters.
@@ -205,10 +191,8 @@ pub(super) async fn remove(
     job_queues: &JobQueues,
     current: &CachedJobQueue,
 ) -> Result<(), Problem> {
-    let CachedJobQueue { settings, revision, retired_secret, .. } = current.clone();
-    let event = audit(principal, "job_queue.remove", &settings);
-    let removed = vec![StoredJobQueue { settings, revision, retired_secret, restored_from: None }];
-    let plan = JobQueuePlan { removed, ..JobQueuePlan::default() };
+    let event = audit(principal, "job_queue.remove", &current.settings);
+    let plan = JobQueuePlan { removed: vec![current.stored.clone()], ..JobQueuePlan::default() };
     let written = match job_queues.execute(&plan).await {
         Ok(written) => written,
         Err(error) => return Err(event.failed(admin, Problem::of_write(error)).await),

@@ -14,6 +14,7 @@ use vestibule_core::Micros;
 use vestibule_core::jobs::{
     Attempt, BlockedGroup, FailureReason, JobQueueSettings, JobState, JobStats, JobView, Payload, Resolution,
 };
+use vestibule_core::settings::StoredJobQueue;
 use vestibule_runtime::{CachedJobQueue, JobQueues};
 
 use crate::access::{Principal, Role};
@@ -61,7 +62,7 @@ impl IntoResponse for JobQueueView {
 
 impl JobQueueView {
     pub(super) async fn of(principal: &Principal, job_queues: &JobQueues, cached: &CachedJobQueue) -> Self {
-        let CachedJobQueue { settings, revision, .. } = cached;
+        let StoredJobQueue { settings, revision, .. } = &cached.stored;
         let stats = job_queues.backend().stats(settings).await;
         let stats =
             stats.inspect_err(|error| warn!(%error, job_queue = %settings.id, "cannot read the statistics")).ok();

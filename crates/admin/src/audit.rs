@@ -31,7 +31,7 @@ const OF_ACCOUNTS: &str = "account.";
 pub(crate) const RESET: &str = "queue.reset";
 
 /// An event of the audit log.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 pub(crate) struct AuditEvent {
     /// ID of the event; IDs increase with time.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -103,7 +103,7 @@ pub(crate) enum AuditOutcome {
     Unknown,
 }
 
-/// An entry in the making.
+/// Builds an audit event.
 pub(crate) struct AuditEventBuilder {
     event: AuditEvent,
     log_name: LogName,
@@ -112,20 +112,23 @@ pub(crate) struct AuditEventBuilder {
 }
 
 impl AuditEventBuilder {
-    /// Somebody did this.
+    /// An event caused by this principal.
     pub(crate) fn of(principal: &Principal, action: &str) -> Self {
-        let entry = AuditEvent {
+        let event = AuditEvent {
             operator: Some(principal.operator.to_string()),
             token: principal.token.clone(),
-            ..blank(action, &principal.request.0)
+            request: principal.request.0.clone(),
+            action: action.to_owned(),
+            ..AuditEvent::default()
         };
         let by_superuser = principal.is_superuser() && !action.starts_with(OF_ACCOUNTS);
-        Self::new(entry, if by_superuser { LogName::Audit } else { LogName::AccountAudit })
+        Self::new(event, if by_superuser { LogName::Audit } else { LogName::AccountAudit })
     }
 
-    /// Something happened before it was known who asked.
+    /// An event without a verified principal.
     pub(crate) fn unknown(action: &str, request: &str, operator: Option<String>) -> Self {
-        Self::new(AuditEvent { operator, ..blank(action, request) }, LogName::AccountAudit)
+        let (request, action) = (request.to_owned(), action.to_owned());
+        Self::new(AuditEvent { operator, request, action, ..AuditEvent::default() }, LogName::AccountAudit)
     }
 
     const fn new(event: AuditEvent, log_name: LogName) -> Self {
@@ -165,7 +168,7 @@ impl AuditEventBuilder {
         self
     }
 
-    /// The revision of a theme after the change.
+    /// The revision of a job queue or theme after the change.
     pub(crate) fn revision(mut self, revision: u64) -> Self {
         self.event.revision = Some(revision);
         self
@@ -239,27 +242,27 @@ impl AuditEventBuilder {
     /// process has the event.
     pub(crate) async fn log(self, admin: &Admin) {
         let webhook_type = self.webhook_type();
-        let Self { event: mut entry, log_name: stream, .. } = self;
-        if entry.action.starts_with(OF_ACCOUNTS) {
-            let (operator, subject) = (entry.operator.as_deref(), entry.subject.as_deref());
-            let repeats = Repeats::count(&*admin.records, &entry.action, operator, subject).await;
+        let Self { mut event, log_name: log, .. } = self;
+        if event.action.starts_with(OF_ACCOUNTS) {
+            let (operator, subject) = (event.operator.as_deref(), event.subject.as_deref());
+            let repeats = Repeats::count(&*admin.records, &event.action, operator, subject).await;
             if let Some((field, count)) = repeats.total {
-                entry.add(field, count);
+                event.add(field, count);
             }
             if !repeats.is_stored {
-                report(&entry);
+                report(&event);
                 return;
             }
-        } else if let Some(operator) = &entry.operator {
+        } else if let Some(operator) = &event.operator {
             count_change(&*admin.records, operator).await;
         }
-        append(&*admin.records, &stream, &entry).await;
+        append(&*admin.records, &log, &event).await;
         let now = admin.now().await.unwrap_or_else(|_| SystemClock::new().now());
-        if let Err(error) = admin.records.trim(&stream, before(now, admin.audit_days)).await {
+        if let Err(error) = admin.records.trim(&log, before(now, admin.audit_days)).await {
             debug!(%error, "old events of the audit log could not be dropped yet");
         }
         if let (Some(job_queues), Some(event)) =
-            (&admin.jobs, webhook_type.and_then(|it| webhook_event(it, entry, now)))
+            (&admin.jobs, webhook_type.and_then(|it| webhook_event(it, event, now)))
         {
             job_queues.publish(&event).await;
         }
@@ -267,14 +270,13 @@ impl AuditEventBuilder {
 }
 
 /// The webhook event about an audit event of a queue. It says neither who did it nor from where.
-fn webhook_event(event_type: WebhookEventType, entry: AuditEvent, at: Micros) -> Option<WebhookEvent> {
-    let (tenant, queue) = (entry.tenant?, entry.queue?);
-    let event =
-        WebhookEvent::new(event_type, tenant, WebhookSubject::Queue(queue), at).with("revision", entry.revision);
+fn webhook_event(event_type: WebhookEventType, event: AuditEvent, at: Micros) -> Option<WebhookEvent> {
+    let subject = WebhookSubject::Queue(event.queue?);
+    let webhook = WebhookEvent::new(event_type, event.tenant?, subject, at).with("revision", event.revision);
     Some(if event_type == WebhookEventType::QueueReset {
-        entry.changes.into_iter().fold(event, |event, change| event.with(&change.field, change.to))
+        event.changes.into_iter().fold(webhook, |webhook, change| webhook.with(&change.field, change.to))
     } else {
-        event.with("changes", json!(entry.changes))
+        webhook.with("changes", json!(event.changes))
     })
 }
 
@@ -284,8 +286,8 @@ pub(crate) const fn before(now: Micros, days: u64) -> Micros {
 }
 
 /// Writes an event to the log of the process. Returns its text.
-fn report(entry: &AuditEvent) -> String {
-    let fields = json!(entry);
+fn report(event: &AuditEvent) -> String {
+    let fields = json!(event);
     let text = fields.to_string();
     // What is set, as the API spells it.
     let field = |name: &str| fields[name].as_str().filter(|value| !value.is_empty());
@@ -303,9 +305,9 @@ fn report(entry: &AuditEvent) -> String {
     text
 }
 
-async fn append(records: &dyn RecordStore, stream: &LogName, entry: &AuditEvent) {
-    let text = report(entry);
-    if let Err(error) = records.append(stream, &text).await {
+async fn append(records: &dyn RecordStore, log: &LogName, event: &AuditEvent) {
+    let text = report(event);
+    if let Err(error) = records.append(log, &text).await {
         error!(%error, entry = text, "the audit log could not be written");
     }
 }
@@ -315,15 +317,15 @@ pub async fn audit_queue(records: &dyn RecordStore, via: Via, before: Option<&Se
     let Some(queue) = after.or(before) else { return };
     let value = |settings: Option<&Settings>| settings.map_or(Value::Null, Settings::to_value);
     let revision = after.map(|after| after.line.revision);
-    let entry = AuditEvent { queue: Some(queue.id.clone()), revision, ..blank("", "") };
-    beside(records, via, "queue", &queue.tenant, entry, &value(before), &value(after)).await;
+    let event = AuditEvent { queue: Some(queue.id.clone()), revision, ..AuditEvent::default() };
+    append_external_change(records, via, "queue", &queue.tenant, event, &value(before), &value(after)).await;
 }
 
 /// Audits that a tenant was created, changed or removed outside the API; `None` if it did not or does not exist.
 pub async fn audit_tenant(records: &dyn RecordStore, via: Via, before: Option<&Tenant>, after: Option<&Tenant>) {
     let Some(tenant) = after.or(before) else { return };
     let value = |tenant: Option<&Tenant>| tenant.map_or(Value::Null, |tenant| json!(tenant));
-    beside(records, via, "tenant", &tenant.id, blank("", ""), &value(before), &value(after)).await;
+    append_external_change(records, via, "tenant", &tenant.id, AuditEvent::default(), &value(before), &value(after)).await;
 }
 
 /// Audits the job queues that were created, changed or removed outside the API.
@@ -344,15 +346,15 @@ pub async fn audit_job_queues(records: &dyn RecordStore, via: Via, plan: &JobQue
 
 fn of_job_queue(settings: &JobQueueSettings, verb: &str, via: Via) -> AuditEvent {
     let (tenant, subject) = (Some(settings.tenant.clone()), Some(settings.id.to_string()));
-    AuditEvent { tenant, subject, via, ..blank(&format!("job_queue.{verb}"), "") }
+    AuditEvent { action: format!("job_queue.{verb}"), tenant, subject, via, ..AuditEvent::default() }
 }
 
-async fn beside(
+async fn append_external_change(
     records: &dyn RecordStore,
     via: Via,
     kind: &str,
     tenant: &TenantId,
-    entry: AuditEvent,
+    event: AuditEvent,
     before: &Value,
     after: &Value,
 ) {
@@ -366,36 +368,24 @@ async fn beside(
         return;
     }
     let changes = shortened(changes);
-    let entry = AuditEvent { action: format!("{kind}.{verb}"), tenant: Some(tenant.clone()), changes, via, ..entry };
-    append(records, &LogName::Audit, &entry).await;
+    let event = AuditEvent { action: format!("{kind}.{verb}"), tenant: Some(tenant.clone()), changes, via, ..event };
+    append(records, &LogName::Audit, &event).await;
 }
 
 /// Audits that an operator was created outside the API.
 pub(crate) async fn audit_operator(records: &dyn RecordStore, action: &str, name: &str, changes: Vec<FieldChange>) {
-    let entry = AuditEvent { subject: Some(name.to_owned()), changes, via: Via::CommandLine, ..blank(action, "") };
-    append(records, &LogName::Audit, &entry).await;
+    let event = AuditEvent {
+        action: action.to_owned(),
+        subject: Some(name.to_owned()),
+        changes,
+        via: Via::CommandLine,
+        ..AuditEvent::default()
+    };
+    append(records, &LogName::Audit, &event).await;
 }
 
 /// The store sets the time, as it does the ID.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_zero(time: &u64) -> bool {
     *time == 0
-}
-
-fn blank(action: &str, request: &str) -> AuditEvent {
-    AuditEvent {
-        id: String::new(),
-        at: 0,
-        operator: None,
-        token: None,
-        request: request.to_owned(),
-        action: action.to_owned(),
-        tenant: None,
-        queue: None,
-        subject: None,
-        revision: None,
-        changes: Vec::new(),
-        outcome: AuditOutcome::Done,
-        via: Via::Api,
-    }
 }

@@ -1,4 +1,4 @@
-//! Reads the audit log: its streams as one, the newest event first.
+//! Reads the logs of audit events as one, the newest event first.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -14,24 +14,24 @@ use crate::audit::{AuditEvent, before};
 use crate::former_tenants::FormerTenants;
 use crate::state::Admin;
 
-/// Least events of a stream that are read at once.
+/// Least events of a log that are read at once.
 const CHUNK_MIN: usize = 20;
-/// How many streams are read at once.
+/// How many logs are read at once.
 const AT_ONCE: usize = 64;
 /// Stands behind the id of an event about sign-ins.
 const OF_ACCOUNTS: &str = "~";
 
-/// Names an event among those of all streams: the id within its stream, and the stream. `1700000000000-0@acme` is one of a
+/// Names an event among those of all logs: the id within its log, and the log. `1700000000000-0@acme` is one of a
 /// tenant, `1700000000000-0~` one about sign-ins, `1700000000000-0` one of superusers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct AuditId {
     entry: EntryId,
-    stream: String,
+    log: String,
 }
 
 impl fmt::Display for AuditId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.entry, self.stream)
+        write!(f, "{}{}", self.entry, self.log)
     }
 }
 
@@ -39,19 +39,19 @@ impl FromStr for AuditId {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let (entry, stream) = text.find(['@', '~']).map_or((text, ""), |at| text.split_at(at));
-        let is_stream = match stream.strip_prefix('@') {
+        let (entry, log) = text.find(['@', '~']).map_or((text, ""), |at| text.split_at(at));
+        let is_log = match log.strip_prefix('@') {
             Some(tenant) => tenant.parse::<TenantId>().is_ok(),
-            None => ["", OF_ACCOUNTS].contains(&stream),
+            None => ["", OF_ACCOUNTS].contains(&log),
         };
         let entry = entry.parse().map_err(|_| ())?;
-        if is_stream { Ok(Self { entry, stream: stream.to_owned() }) } else { Err(()) }
+        if is_log { Ok(Self { entry, log: log.to_owned() }) } else { Err(()) }
     }
 }
 
-/// A stream that is being read.
+/// A log that is being read.
 struct Source {
-    stream: LogName,
+    log: LogName,
     name: String,
     before: Option<EntryId>,
     read: VecDeque<Entry>,
@@ -59,17 +59,17 @@ struct Source {
 }
 
 impl Source {
-    fn new(stream: LogName, from: Option<&AuditId>) -> Self {
-        let name = match &stream {
+    fn new(log: LogName, from: Option<&AuditId>) -> Self {
+        let name = match &log {
             LogName::TenantAudit(tenant) => format!("@{tenant}"),
             LogName::AccountAudit => OF_ACCOUNTS.to_owned(),
             _ => String::new(),
         };
-        // Of events of the same instant those of streams with a lower name are still to come.
+        // Of events of the same instant those of logs with a lower name are still to come.
         let before = from.map(|from| {
-            if name < from.stream { EntryId { number: from.entry.number + 1, ..from.entry } } else { from.entry }
+            if name < from.log { EntryId { number: from.entry.number + 1, ..from.entry } } else { from.entry }
         });
-        Self { stream, name, before, read: VecDeque::new(), ended: false }
+        Self { log, name, before, read: VecDeque::new(), ended: false }
     }
 
     fn is_due(&self) -> bool {
@@ -83,7 +83,7 @@ impl Source {
     }
 }
 
-/// The streams that a principal may look into, as one.
+/// The logs that a principal may look into, as one.
 pub(crate) struct AuditReader {
     admin: Admin,
     principal: Principal,
@@ -95,7 +95,7 @@ pub(crate) struct AuditReader {
 }
 
 impl AuditReader {
-    /// Begins with the event before `from`, or with the newest; `tenant` leaves the streams of other tenants out.
+    /// Begins with the event before `from`, or with the newest; `tenant` leaves the logs of other tenants out.
     pub(crate) async fn new(
         admin: &Admin,
         principal: &Principal,
@@ -115,8 +115,8 @@ impl AuditReader {
                 tenants.chain(former.ids().cloned()).collect()
             }
         };
-        let streams = tenants.into_iter().map(LogName::TenantAudit).chain([LogName::Audit, LogName::AccountAudit]);
-        let sources: Vec<_> = streams.map(|stream| Source::new(stream, from)).collect();
+        let logs = tenants.into_iter().map(LogName::TenantAudit).chain([LogName::Audit, LogName::AccountAudit]);
+        let sources: Vec<_> = logs.map(|log| Source::new(log, from)).collect();
         let chunk = (ENTRIES_MAX / sources.len()).max(CHUNK_MIN);
         let from = oldest.seconds();
         Ok(Self { admin: admin.clone(), principal: principal.clone(), former, sources, chunk, from })
@@ -132,13 +132,13 @@ impl AuditReader {
             || event.tenant.as_ref().is_some_and(is_of_tenant)
     }
 
-    /// Reads on in all streams of which nothing is left.
+    /// Reads on in all logs of which nothing is left.
     async fn fill(&mut self) -> Result<(), StoreError> {
         let due = self.sources.iter().enumerate().filter(|(_, source)| source.is_due());
-        let due: Vec<_> = due.map(|(index, source)| (index, source.stream.clone(), source.before)).collect();
-        let reads = due.into_iter().map(|(index, stream, before)| {
+        let due: Vec<_> = due.map(|(index, source)| (index, source.log.clone(), source.before)).collect();
+        let reads = due.into_iter().map(|(index, log, before)| {
             let (admin, chunk) = (self.admin.clone(), self.chunk);
-            async move { (index, admin.records.entries(&stream, before, chunk).await) }
+            async move { (index, admin.records.entries(&log, before, chunk).await) }
         });
         for (index, found) in stream::iter(reads).buffer_unordered(AT_ONCE).collect::<Vec<_>>().await {
             self.sources[index].take(found?, self.chunk);
@@ -160,7 +160,7 @@ impl AuditReader {
             if entry.id.at_ms / 1000 < self.from {
                 return Ok(None);
             }
-            let id = AuditId { entry: entry.id, stream: source.name.clone() };
+            let id = AuditId { entry: entry.id, log: source.name.clone() };
             if let Ok(mut parsed) = serde_json::from_str::<AuditEvent>(&entry.text) {
                 (parsed.id, parsed.at) = (id.to_string(), entry.id.at_ms / 1000);
                 return Ok(Some((id, parsed)));

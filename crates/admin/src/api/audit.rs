@@ -95,13 +95,13 @@ describe!(query AuditQuery, AuditExportQuery);
 
 impl Filter {
     /// Whether an event matches.
-    fn takes(&self, entry: &AuditEvent) -> bool {
-        (self.from..=self.to).contains(&entry.at)
-            && is_none_or(self.tenant.as_ref(), entry.tenant.as_ref())
-            && is_none_or(self.queue.as_ref(), entry.queue.as_ref())
-            && is_none_or(self.operator.as_ref(), entry.operator.as_ref())
-            && self.action.as_ref().is_none_or(|action| entry.action.starts_with(action))
-            && self.search.as_ref().is_none_or(|text| json(entry).to_lowercase().contains(text))
+    fn takes(&self, event: &AuditEvent) -> bool {
+        (self.from..=self.to).contains(&event.at)
+            && is_none_or(self.tenant.as_ref(), event.tenant.as_ref())
+            && is_none_or(self.queue.as_ref(), event.queue.as_ref())
+            && is_none_or(self.operator.as_ref(), event.operator.as_ref())
+            && self.action.as_ref().is_none_or(|action| event.action.starts_with(action))
+            && self.search.as_ref().is_none_or(|text| json(event).to_lowercase().contains(text))
     }
 }
 
@@ -109,8 +109,8 @@ fn is_none_or<T: PartialEq>(wanted: Option<&T>, found: Option<&T>) -> bool {
     wanted.is_none() || wanted == found
 }
 
-fn json(entry: &AuditEvent) -> String {
-    serde_json::json!(entry).to_string()
+fn json(event: &AuditEvent) -> String {
+    serde_json::json!(event).to_string()
 }
 
 /// Maximum number of events of a page.
@@ -142,13 +142,13 @@ pub(crate) async fn search_audit(
     let mut page = AuditPage { events: Vec::new(), next: None };
     let mut reader = AuditReader::new(&admin, &principal, filter.tenant.as_ref(), filter.before.as_ref()).await?;
     for looked in 1.. {
-        let Some((id, entry)) = reader.next().await?.filter(|(_, entry)| entry.at >= filter.from) else { break };
-        if filter.takes(&entry) && reader.can_view(&id, &entry) {
+        let Some((id, event)) = reader.next().await?.filter(|(_, event)| event.at >= filter.from) else { break };
+        if filter.takes(&event) && reader.can_view(&id, &event) {
             if page.events.len() == limit as usize {
-                page.next = page.events.last().map(|entry| entry.id.clone());
+                page.next = page.events.last().map(|event| event.id.clone());
                 break;
             }
-            page.events.push(entry);
+            page.events.push(event);
         }
         if looked == LOOKED_MAX {
             page.next = Some(id.to_string());
@@ -204,9 +204,9 @@ impl Export {
         self.begun = true;
         while text.len() < CHUNK {
             match reader.next().await {
-                Ok(Some((id, entry))) if entry.at >= self.filter.from => {
-                    if self.filter.takes(&entry) && reader.can_view(&id, &entry) {
-                        text.push_str(&if self.csv { row(&entry) } else { json(&entry) + "\n" });
+                Ok(Some((id, event))) if event.at >= self.filter.from => {
+                    if self.filter.takes(&event) && reader.can_view(&id, &event) {
+                        text.push_str(&if self.csv { row(&event) } else { json(&event) + "\n" });
                     }
                 }
                 Ok(_) => return Some((Ok(text), self)),
@@ -223,22 +223,22 @@ fn text<T: ToString>(value: Option<&T>) -> String {
     value.map(ToString::to_string).unwrap_or_default()
 }
 
-fn row(entry: &AuditEvent) -> String {
+fn row(event: &AuditEvent) -> String {
     let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let fields = [
-        entry.id.clone(),
-        entry.at.to_string(),
-        entry.operator.clone().unwrap_or_default(),
-        entry.token.clone().unwrap_or_default(),
-        entry.request.clone(),
-        entry.action.clone(),
-        text(entry.tenant.as_ref()),
-        text(entry.queue.as_ref()),
-        entry.subject.clone().unwrap_or_default(),
-        text(entry.revision.as_ref()),
-        json!(entry.changes).to_string(),
-        word(&json!(entry.outcome)),
-        word(&json!(entry.via)),
+        event.id.clone(),
+        event.at.to_string(),
+        event.operator.clone().unwrap_or_default(),
+        event.token.clone().unwrap_or_default(),
+        event.request.clone(),
+        event.action.clone(),
+        text(event.tenant.as_ref()),
+        text(event.queue.as_ref()),
+        event.subject.clone().unwrap_or_default(),
+        text(event.revision.as_ref()),
+        json!(event.changes).to_string(),
+        word(&json!(event.outcome)),
+        word(&json!(event.via)),
     ];
     fields.map(|field| quoted(&field)).join(",") + "\r\n"
 }

@@ -48,15 +48,16 @@ pub(crate) async fn record_beacon_value(
 ) -> Result<Json<EventState>, Problem> {
     let settings = find_editable(&admin, &principal, &queue).await?;
     let id = find_event(&settings, &event)?.id.clone();
-    let entry = AuditEventBuilder::of(&principal, "event.beacon").queue(&settings).subject(&id);
-    let RecordedBeacon { before, after } =
-        match record_beacon(&*admin.store, &settings.id, &id, round, &signature).await {
-            Ok(recorded) => recorded,
-            Err(RecordBeaconError::Write(error)) => return Err(entry.failed(&admin, Problem::of_write(error)).await),
-            Err(error) => return Err(problem_of(error, &settings, &event)),
-        };
+    let audit_event = AuditEventBuilder::of(&principal, "event.beacon").queue(&settings).subject(&id);
+    let RecordedBeacon { before, after } = match record_beacon(&*admin.store, &settings.id, &id, round, &signature)
+        .await
+    {
+        Ok(recorded) => recorded,
+        Err(RecordBeaconError::Write(error)) => return Err(audit_event.failed(&admin, Problem::of_write(error)).await),
+        Err(error) => return Err(problem_of(error, &settings, &event)),
+    };
     let changes = differences(&before.to_value(), &after.to_value());
-    entry.queue(&after).changes(changes).log(&admin).await;
+    audit_event.queue(&after).changes(changes).log(&admin).await;
     admin.changed(&after.id).await;
     EventState::read(&admin, &after, &event).await.map(Json)
 }

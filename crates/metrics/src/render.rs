@@ -2,7 +2,7 @@
 
 use prometheus::proto::MetricFamily;
 use vestibule_core::LastPurge;
-use vestibule_core::line::{ClientAddressState, Counters, LimitCounters, Mode, Phase, RejectionReason, Stats};
+use vestibule_core::line::{ClientAddressState, Counters, Mode, Phase, RejectionReason, Stats};
 
 use crate::catalog as all;
 use crate::catalog::Metric;
@@ -69,9 +69,11 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
         single(&all::STORE_ROUND_TRIP, &[], scrape.round_trip.map(|time| time.as_secs_f64())),
         single(&all::BUILD_INFO, &[env!("CARGO_PKG_VERSION"), std::env::consts::ARCH], Some(1.0)),
         single(&all::QUEUES, &[], scrape.queues.as_ref().map(|queues| queues.len() as f64)),
-        queue_up(queues),
+        of_queue(&all::QUEUE_UP, queues, |queue| Some(flag(queue.stats.is_some()))),
     ];
-    families.extend(GAUGES.iter().map(|(metric, value)| gauges(metric, queues, *value)));
+    families.extend(
+        GAUGES.iter().map(|(metric, value)| of_queue(metric, queues, |queue| value(queue.stats.as_ref()?))),
+    );
     families.extend([
         of_queue(&all::WINDOW_JOINS, queues, |queue| Some(queue.window_joins? as f64)),
         of_queue(&all::LARGEST_NETWORK_JOINS, queues, |queue| Some(queue.largest_network_joins? as f64)),
@@ -89,9 +91,9 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
         of_queue(&all::SALE_KEY_MISSING, queues, |queue| queue.sale_key_missing.map(flag)),
         of_queue(&all::BEACON_MISSING, queues, |queue| queue.beacon_missing_for),
     ]);
-    families.extend(
-        COUNTERS.iter().map(|(metric, value)| gauges(metric, queues, |stats| Some(value(&stats.counters) as f64))),
-    );
+    families.extend(COUNTERS.iter().map(|(metric, value)| {
+        of_queue(metric, queues, |queue| Some(value(&queue.stats.as_ref()?.counters) as f64))
+    }));
     families.extend([
         by_label(&all::IDENTITIES, queues, |Stats { counters, .. }| {
             [("accepted", counters.identities_accepted as f64), ("rejected", counters.identities_rejected as f64)]
@@ -102,11 +104,11 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
         by_label(&all::JOINS_OVER_LIMIT, queues, |Stats { limits, .. }| {
             [("address", limits.counters.over_address as f64), ("network", limits.counters.over_network as f64)]
         }),
-        of_limits(&all::JOINS_CHALLENGED, queues, |limits| limits.challenged),
+        of_queue(&all::JOINS_CHALLENGED, queues, |queue| Some(queue.stats.as_ref()?.limits.counters.challenged as f64)),
         by_label(&all::PROOFS, queues, |Stats { limits, .. }| {
             [("valid", limits.counters.proofs_valid as f64), ("invalid", limits.counters.proofs_invalid as f64)]
         }),
-        of_limits(&all::DELAYED_JOINS, queues, |limits| limits.delayed_joins),
+        of_queue(&all::DELAYED_JOINS, queues, |queue| Some(queue.stats.as_ref()?.limits.counters.delayed_joins as f64)),
         by_label(&all::CLIENT_ADDRESS_STATE, queues, |stats| {
             ClientAddressState::ALL.map(|state| (state.as_str(), flag(stats.limits.client_address == state)))
         }),
@@ -154,28 +156,6 @@ fn tenant(queue: &ScrapedQueue) -> &str {
     queue.tenant.as_ref().map_or("", |tenant| tenant.as_str())
 }
 
-fn queue_up(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
-    let mut family = MetricFamilyBuilder::new(&all::QUEUE_UP);
-    for queue in queues {
-        family.add(&[tenant(queue), queue.id.as_str()], flag(queue.stats.is_some()));
-    }
-    family
-}
-
-fn gauges(
-    metric: &'static Metric,
-    queues: &[ScrapedQueue],
-    value: impl Fn(&Stats) -> Option<f64>,
-) -> MetricFamilyBuilder {
-    let mut family = MetricFamilyBuilder::new(metric);
-    for (tenant, queue, stats) in readable(queues) {
-        if let Some(value) = value(stats) {
-            family.add(&[tenant, queue], value);
-        }
-    }
-    family
-}
-
 /// A metric of each queue with one more label.
 fn by_label<V: IntoIterator<Item = (&'static str, f64)>>(
     metric: &'static Metric,
@@ -204,14 +184,6 @@ fn of_queue(
         }
     }
     family
-}
-
-fn of_limits(
-    metric: &'static Metric,
-    queues: &[ScrapedQueue],
-    value: fn(&LimitCounters) -> u64,
-) -> MetricFamilyBuilder {
-    gauges(metric, queues, |stats| Some(value(&stats.limits.counters) as f64))
 }
 
 fn waits(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {

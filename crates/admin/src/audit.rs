@@ -325,7 +325,8 @@ pub async fn audit_queue(records: &dyn RecordStore, via: Via, before: Option<&Se
 pub async fn audit_tenant(records: &dyn RecordStore, via: Via, before: Option<&Tenant>, after: Option<&Tenant>) {
     let Some(tenant) = after.or(before) else { return };
     let value = |tenant: Option<&Tenant>| tenant.map_or(Value::Null, |tenant| json!(tenant));
-    append_external_change(records, via, "tenant", &tenant.id, AuditEvent::default(), &value(before), &value(after)).await;
+    append_external_change(records, via, "tenant", &tenant.id, AuditEvent::default(), &value(before), &value(after))
+        .await;
 }
 
 /// Audits the job queues that were created, changed or removed outside the API.

@@ -52,9 +52,7 @@ impl Idempotency {
         }
         match serde_json::from_str(answer) {
             Ok(answer) => Ok(Some(answer)),
-            Err(_) => {
-                Err(Problem::of_write(StoreError::Unavailable("the first request has not ended".to_owned())))
-            }
+            Err(_) => Err(Problem::of_write(StoreError::Unavailable("the first request has not ended".to_owned()))),
         }
     }
 

@@ -97,7 +97,7 @@ impl Followers {
 
     async fn read(&self, job_queues: &JobQueues, job_queue: &JobQueueId, jobs: &[JobId]) {
         let Ok(Some(cached)) = job_queues.get(job_queue).await else { return };
-        match job_queues.backend().get(&cached.settings, jobs, Detail::Status).await {
+        match job_queues.job_store().get(&cached.settings, jobs, Detail::Status).await {
             Ok(views) => {
                 let followed = self.lock();
                 let Some(senders) = followed.get(job_queue) else { return };

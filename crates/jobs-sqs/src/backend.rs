@@ -8,9 +8,9 @@ use tracing::warn;
 use vestibule_aws::AwsServer;
 use vestibule_core::Micros;
 use vestibule_core::jobs::{
-    BackendResult, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JOB_BATCH, JobBackend,
-    JobBackendError, JobId, JobQueueSettings, JobState, JobStats, JobTargetKind, JobView, Lease, LeasedJob, NewJob,
-    PAYLOAD_MAX, ProgressAdded, ProgressMessage, RECEIVE_BYTES, Received, ReplayedAll, Resolution, Settled, Settlement,
+    BackendResult, Detail, Enqueued, Extension, JOB_BATCH, JobBackend, JobBackendError, JobId, JobQueueSettings,
+    JobState, JobStore, JobTargetKind, Lease, LeasedJob, NewJob, PAYLOAD_MAX, RECEIVE_BYTES, Received, ReplayedAll,
+    Settled, Settlement,
 };
 use vestibule_store_redis::{AddressError, JobRegistry, MessageId, RedisJobs, RedisOptions, Registered, Start};
 
@@ -378,49 +378,6 @@ impl JobBackend for SqsJobs {
         Ok(settled)
     }
 
-    async fn get(
-        &self,
-        settings: &JobQueueSettings,
-        jobs: &[JobId],
-        detail: Detail,
-    ) -> BackendResult<Vec<Option<JobView>>> {
-        self.jobs().get(settings, jobs, detail).await
-    }
-
-    async fn add_progress(
-        &self,
-        settings: &JobQueueSettings,
-        lease: Lease,
-        message: ProgressMessage,
-    ) -> BackendResult<ProgressAdded> {
-        self.jobs().add_progress(settings, lease, message).await
-    }
-
-    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> BackendResult<()> {
-        self.jobs().mark_delivered(settings, job).await
-    }
-
-    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<Canceled>> {
-        self.jobs().cancel(settings, jobs).await
-    }
-
-    async fn drain(&self, settings: &JobQueueSettings) -> BackendResult<Drained> {
-        self.jobs().drain(settings).await
-    }
-
-    async fn dead_letters(
-        &self,
-        settings: &JobQueueSettings,
-        before: Option<DeadLetterPosition>,
-        limit: usize,
-    ) -> BackendResult<Vec<JobView>> {
-        self.jobs().dead_letters(settings, before, limit).await
-    }
-
-    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
-        self.jobs().delete_dead(settings, jobs).await
-    }
-
     async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         let replayed = self.jobs().replay(settings, jobs).await?;
         let put_back: Vec<_> = jobs.iter().zip(&replayed).filter(|(_, it)| **it).map(|(job, _)| *job).collect();
@@ -434,20 +391,12 @@ impl JobBackend for SqsJobs {
         Ok(replayed)
     }
 
-    async fn resolve(&self, settings: &JobQueueSettings, job: JobId, resolution: Resolution) -> BackendResult<bool> {
-        self.jobs().resolve(settings, job, resolution).await
-    }
-
-    async fn remove(&self, settings: &JobQueueSettings) -> BackendResult<bool> {
-        self.jobs().remove(settings).await
-    }
-
-    async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats> {
-        self.jobs().stats(settings).await
-    }
-
     /// Nobody can receive the jobs of one job queue from an SQS queue that many share.
     fn supports_pull(&self) -> bool {
         false
+    }
+
+    fn store(&self) -> &dyn JobStore {
+        self.jobs()
     }
 }

@@ -74,7 +74,7 @@ impl ScrapedJobQueues {
         let schedules = schedules.inspect_err(|error| warn!(%error, "the schedules cannot be read")).ok();
         let count = all.len();
         let reads = all.into_iter().map(|it| async move {
-            let stats = job_queues.backend().stats(&it.settings).await;
+            let stats = job_queues.job_store().stats(&it.settings).await;
             (it, stats)
         });
         let read: Vec<_> = stream::iter(reads).buffered(parallel).collect().await;

@@ -71,9 +71,8 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
         single(&all::QUEUES, &[], scrape.queues.as_ref().map(|queues| queues.len() as f64)),
         of_queue(&all::QUEUE_UP, queues, |queue| Some(flag(queue.stats.is_some()))),
     ];
-    families.extend(
-        GAUGES.iter().map(|(metric, value)| of_queue(metric, queues, |queue| value(queue.stats.as_ref()?))),
-    );
+    families
+        .extend(GAUGES.iter().map(|(metric, value)| of_queue(metric, queues, |queue| value(queue.stats.as_ref()?))));
     families.extend([
         of_queue(&all::WINDOW_JOINS, queues, |queue| Some(queue.window_joins? as f64)),
         of_queue(&all::LARGEST_NETWORK_JOINS, queues, |queue| Some(queue.largest_network_joins? as f64)),
@@ -91,9 +90,11 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
         of_queue(&all::SALE_KEY_MISSING, queues, |queue| queue.sale_key_missing.map(flag)),
         of_queue(&all::BEACON_MISSING, queues, |queue| queue.beacon_missing_for),
     ]);
-    families.extend(COUNTERS.iter().map(|(metric, value)| {
-        of_queue(metric, queues, |queue| Some(value(&queue.stats.as_ref()?.counters) as f64))
-    }));
+    families.extend(
+        COUNTERS.iter().map(|(metric, value)| {
+            of_queue(metric, queues, |queue| Some(value(&queue.stats.as_ref()?.counters) as f64))
+        }),
+    );
     families.extend([
         by_label(&all::IDENTITIES, queues, |Stats { counters, .. }| {
             [("accepted", counters.identities_accepted as f64), ("rejected", counters.identities_rejected as f64)]

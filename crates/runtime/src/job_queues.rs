@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, Notify};
 use tracing::warn;
 use vestibule_core::fields::joined;
 use vestibule_core::hex;
-use vestibule_core::jobs::{BackendResult, Enqueued, JobBackend, JobQueueId, JobQueueSettings, NewJob};
+use vestibule_core::jobs::{BackendResult, Enqueued, JobBackend, JobQueueId, JobQueueSettings, JobStore, NewJob};
 use vestibule_core::settings::{StoredJobQueue, StoredSettings, Tenant};
 use vestibule_core::store::{SettingsStore, StoreError};
 use vestibule_freeze::FreezeAwareInstant;
@@ -104,6 +104,11 @@ impl JobQueues {
     /// The backend that holds the jobs.
     pub fn backend(&self) -> &Arc<dyn JobBackend> {
         &self.backend
+    }
+
+    /// Where the jobs are recorded.
+    pub fn job_store(&self) -> &dyn JobStore {
+        self.backend.store()
     }
 
     /// The store of the settings.

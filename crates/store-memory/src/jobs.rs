@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use vestibule_core::jobs::{
     BackendResult, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JobBackend, JobId, JobQueue,
-    JobQueueId, JobQueueSettings, JobStats, JobView, Lease, NewJob, ProgressAdded, ProgressMessage, Received,
+    JobQueueId, JobQueueSettings, JobStats, JobStore, JobView, Lease, NewJob, ProgressAdded, ProgressMessage, Received,
     ReplayedAll, Resolution, Settled, Settlement,
 };
 use vestibule_core::{Clock, Micros};
@@ -51,6 +51,21 @@ impl JobBackend for MemoryJobs {
         Ok(self.job_queue(&settings.id).lock().settle(self.clock.now(), settings, settlements))
     }
 
+    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
+        Ok(self.job_queue(&settings.id).lock().replay(self.clock.now(), settings, jobs))
+    }
+
+    async fn replay_all(&self, settings: &JobQueueSettings, until: Option<Micros>) -> BackendResult<ReplayedAll> {
+        Ok(self.job_queue(&settings.id).lock().replay_all(self.clock.now(), settings, until))
+    }
+
+    fn store(&self) -> &dyn JobStore {
+        self
+    }
+}
+
+#[async_trait]
+impl JobStore for MemoryJobs {
     async fn get(
         &self,
         settings: &JobQueueSettings,
@@ -97,14 +112,6 @@ impl JobBackend for MemoryJobs {
 
     async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         Ok(self.job_queue(&settings.id).lock().delete_dead(self.clock.now(), settings, jobs))
-    }
-
-    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
-        Ok(self.job_queue(&settings.id).lock().replay(self.clock.now(), settings, jobs))
-    }
-
-    async fn replay_all(&self, settings: &JobQueueSettings, until: Option<Micros>) -> BackendResult<ReplayedAll> {
-        Ok(self.job_queue(&settings.id).lock().replay_all(self.clock.now(), settings, until))
     }
 
     async fn resolve(&self, settings: &JobQueueSettings, job: JobId, resolution: Resolution) -> BackendResult<bool> {

@@ -12,8 +12,8 @@ use fred::types::Value;
 use tokio::time::Instant;
 use vestibule_core::jobs::{
     BackendResult, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JOB_BATCH, JobBackend,
-    JobBackendError, JobId, JobQueueSettings, JobStats, JobView, Lease, NewJob, ProgressAdded, ProgressMessage,
-    Received, ReplayedAll, Resolution, Settled, Settlement,
+    JobBackendError, JobId, JobQueueSettings, JobStats, JobStore, JobView, Lease, NewJob, ProgressAdded,
+    ProgressMessage, Received, ReplayedAll, Resolution, Settled, Settlement,
 };
 use vestibule_core::{Clock, Micros, StoreError};
 
@@ -181,6 +181,23 @@ impl JobBackend for RedisJobs {
         (0..count).map(|_| Ok(reply.settled()?)).collect()
     }
 
+    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
+        let mut reply =
+            self.run(settings, &functions().replay_jobs, jobs.iter().copied().map(id), Retry::Never).await?;
+        jobs.iter().map(|_| Ok(reply.flag()?)).collect()
+    }
+
+    async fn replay_all(&self, settings: &JobQueueSettings, until: Option<Micros>) -> BackendResult<ReplayedAll> {
+        self.replay_all_with_ids(settings, until).await.map(|(replayed, _)| replayed)
+    }
+
+    fn store(&self) -> &dyn JobStore {
+        self
+    }
+}
+
+#[async_trait]
+impl JobStore for RedisJobs {
     async fn get(
         &self,
         settings: &JobQueueSettings,
@@ -242,16 +259,6 @@ impl JobBackend for RedisJobs {
         let mut reply =
             self.run(settings, &functions().delete_dead, jobs.iter().copied().map(id), Retry::Never).await?;
         jobs.iter().map(|_| Ok(reply.flag()?)).collect()
-    }
-
-    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
-        let mut reply =
-            self.run(settings, &functions().replay_jobs, jobs.iter().copied().map(id), Retry::Never).await?;
-        jobs.iter().map(|_| Ok(reply.flag()?)).collect()
-    }
-
-    async fn replay_all(&self, settings: &JobQueueSettings, until: Option<Micros>) -> BackendResult<ReplayedAll> {
-        self.replay_all_with_ids(settings, until).await.map(|(replayed, _)| replayed)
     }
 
     async fn resolve(&self, settings: &JobQueueSettings, job: JobId, resolution: Resolution) -> BackendResult<bool> {

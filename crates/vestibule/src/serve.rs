@@ -235,7 +235,7 @@ async fn log_lost_jobs(options: &ServeOptions, jobs: &JobQueues) {
         return;
     }
     for job_queue in jobs.all().await.unwrap_or_default() {
-        let stats = jobs.backend().stats(&job_queue.settings).await.unwrap_or_default();
+        let stats = jobs.job_store().stats(&job_queue.settings).await.unwrap_or_default();
         let unfinished = stats.waiting + stats.running;
         if unfinished > 0 {
             warn!(job_queue = %job_queue.settings.id, jobs = unfinished, "jobs in memory are lost with this process");

@@ -214,7 +214,7 @@ mod tests {
         /// Jobs that were accepted, and those that were not queued as they were already there.
         async fn jobs(&self) -> (u64, u64) {
             let job_queue = self.job_queues.get(&"stock".parse().unwrap()).await.unwrap().unwrap();
-            let counters = self.job_queues.backend().stats(&job_queue.settings).await.unwrap().counters;
+            let counters = self.job_queues.job_store().stats(&job_queue.settings).await.unwrap().counters;
             (counters.enqueued, counters.duplicate)
         }
     }

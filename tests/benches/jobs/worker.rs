@@ -83,7 +83,7 @@ impl Working {
 
     /// Waits until all jobs are settled.
     async fn settled(&self) {
-        while self.job_queues.backend().stats(&self.settings).await.unwrap().running > 0 {
+        while self.job_queues.job_store().stats(&self.settings).await.unwrap().running > 0 {
             sleep(Duration::from_millis(1)).await;
         }
     }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use http::request::Builder;
 use http::{Method, header};
 use serde_json::{Value, json};
-use vestibule_core::{ManualClock, PutMode};
 use vestibule_core::jobs::{JobId, JobResponse, Outcome, PAYLOAD_MAX, Settlement};
 use vestibule_core::settings::parse_settings_document;
+use vestibule_core::{ManualClock, PutMode};
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_store_redis::{RedisJobs, RedisOptions};
 use vestibule_tests::{AdminClient, AdminUnderTest, TestResponse};
@@ -64,11 +64,9 @@ async fn errors_name_the_storage_of_jobs() {
     root.create("/tenants", json!({ "id": "acme", "name": "acme" })).await;
     root.create("/job-queues", job_queue("mails", &json!({}))).await;
     let job = JobId::random();
-    for (method, path) in [
-        (Method::GET, "stats".to_owned()),
-        (Method::DELETE, String::new()),
-        (Method::DELETE, format!("jobs/{job}")),
-    ] {
+    for (method, path) in
+        [(Method::GET, "stats".to_owned()), (Method::DELETE, String::new()), (Method::DELETE, format!("jobs/{job}"))]
+    {
         let path = format!("/job-queues/mails/{path}");
         let refused = root.send(method, path.trim_end_matches('/'), &[], None).await;
         assert_eq!((refused.status.as_u16(), refused.code()), (503, "jobs_unavailable".to_owned()), "{path}");
@@ -130,7 +128,7 @@ async fn job_is_enqueued_and_shown(backoffice: Backoffice) {
     let settings = jobs.get(&"updates.fifo".parse().unwrap()).await.unwrap().unwrap().settings.clone();
     let lease = jobs.backend().receive(&settings, 1).await.unwrap().jobs[0].lease;
     let message = r#"{"step": 1.10}"#.parse().unwrap();
-    jobs.backend().add_progress(&settings, lease, message).await.unwrap();
+    jobs.job_store().add_progress(&settings, lease, message).await.unwrap();
     let response = JobResponse { status: 200, body: b"updated".to_vec(), ..JobResponse::default() };
     let settlement = Settlement { lease, outcome: Outcome::Acknowledged(Some(response)) };
     jobs.backend().settle(&settings, vec![settlement]).await.unwrap();

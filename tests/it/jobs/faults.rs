@@ -177,7 +177,7 @@ impl Site {
 
     async fn view(&self, number: u64) -> JobView {
         let id = job(number, None).id;
-        self.jobs.get(&self.settings, &[id], Detail::Status).await.unwrap().remove(0).unwrap()
+        self.jobs.store().get(&self.settings, &[id], Detail::Status).await.unwrap().remove(0).unwrap()
     }
 
     async fn until_completed(&self, count: u64) {
@@ -186,7 +186,7 @@ impl Site {
 
     async fn until_completed_within(&self, limit: Duration, count: u64) {
         wait_until("the jobs are completed", limit, async || {
-            self.jobs.stats(&self.settings).await.unwrap().counters.acknowledged >= count
+            self.jobs.store().stats(&self.settings).await.unwrap().counters.acknowledged >= count
         })
         .await;
     }
@@ -232,7 +232,7 @@ async fn f01_jobs_of_killed_workers_run_again() {
     tokio::join!(produced, killed);
     // Leases of killed workers take the place of running jobs for half a minute.
     site.until_completed_within(LIMIT + Duration::from_secs(3 * kills), count).await;
-    let stats = site.jobs.stats(&site.settings).await.unwrap();
+    let stats = site.jobs.store().stats(&site.settings).await.unwrap();
     assert_eq!((stats.waiting, stats.running, stats.dead), (0, 0, 0));
     assert_eq!((stats.counters.enqueued, stats.counters.acknowledged), (count, count), "no job is lost");
     let calls = site.handler.calls();
@@ -267,7 +267,7 @@ async fn f04_retry_after_is_no_attempt_and_the_rate_holds_afterwards() {
     let _worker = site.worker();
     site.enqueue(0..100).await;
     site.until_completed(100).await;
-    let stats = site.jobs.stats(&site.settings).await.unwrap();
+    let stats = site.jobs.store().stats(&site.settings).await.unwrap();
     assert_eq!((stats.counters.failed, stats.dead), (0, 0), "no attempt is counted");
     assert!(stats.counters.requeued > 0);
     let began: Vec<_> = site.handler.calls().iter().map(|call| call.began).collect();
@@ -336,7 +336,7 @@ async fn f07_clocks_of_workers_do_not_matter() {
     site.until_completed(JOBS).await;
     let calls = site.handler.calls();
     assert_eq!(calls.len() as u64, JOBS, "no job was leased twice");
-    assert_eq!(site.jobs.stats(&site.settings).await.unwrap().counters.failed, 0);
+    assert_eq!(site.jobs.store().stats(&site.settings).await.unwrap().counters.failed, 0);
     site.assert_order();
 }
 
@@ -356,7 +356,7 @@ async fn f09_settlement_of_a_stopped_worker_is_refused() {
     site.until_completed(1).await;
     stopped.signal("CONT");
     wait_until("the old lease is refused", LIMIT, async || {
-        site.jobs.stats(&site.settings).await.unwrap().counters.refused > 0
+        site.jobs.store().stats(&site.settings).await.unwrap().counters.refused > 0
     })
     .await;
     let view = site.view(0).await;

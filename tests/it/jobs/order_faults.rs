@@ -215,7 +215,7 @@ async fn visitor_reads_what_became_of_an_unknown_order() {
     let (settings, job) = (settings_of("orders.fifo", &json!({ "target": { "kind": "origin" } })), id.parse().unwrap());
     let jobs = RedisJobs::connect(&redis.url(), RedisOptions::default()).unwrap();
 
-    assert!(jobs.resolve(&settings, job, Resolution::Placed).await.unwrap());
+    assert!(jobs.store().resolve(&settings, job, Resolution::Placed).await.unwrap());
     let address_of_order = format!("/checkout?vestibule_job={id}");
     let page = visitor.navigate(&address_of_order).await;
     assert!(page.text().contains("Your order was placed"), "{}", page.text());
@@ -224,7 +224,7 @@ async fn visitor_reads_what_became_of_an_unknown_order() {
     assert_eq!((again.status, &again.json()["code"]), (StatusCode::CONFLICT, &"order_already_submitted".into()));
     assert_eq!(orders.load(Ordering::SeqCst), 1, "an order that was placed is not sent again");
 
-    assert!(jobs.resolve(&settings, job, Resolution::NotPlaced).await.unwrap());
+    assert!(jobs.store().resolve(&settings, job, Resolution::NotPlaced).await.unwrap());
     let page = visitor.navigate(&address_of_order).await;
     assert!(page.text().contains("Your order was not placed"), "{}", page.text());
     outcome(&mut visitor).await;

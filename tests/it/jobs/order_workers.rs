@@ -208,7 +208,7 @@ async fn f11_order_of_a_stopped_worker_is_sent_once() {
             let settings = settings_of("orders.fifo", &json!({ "target": { "kind": "origin" } }));
             let jobs = RedisJobs::connect(&shop.redis.url(), RedisOptions::default()).unwrap();
             wait_until("the mark is refused", LIMIT, async || {
-                jobs.stats(&settings).await.is_ok_and(|stats| stats.counters.refused > 0)
+                jobs.store().stats(&settings).await.is_ok_and(|stats| stats.counters.refused > 0)
             })
             .await;
         }

@@ -131,11 +131,11 @@ impl Deployed {
 
     async fn view(&self, id: &str, job: JobId) -> JobView {
         let settings = self.settings(id).await;
-        self.site.job_queues.backend().get(&settings, &[job], Detail::Contents).await.unwrap().remove(0).unwrap()
+        self.site.job_queues.job_store().get(&settings, &[job], Detail::Contents).await.unwrap().remove(0).unwrap()
     }
 
     async fn stats(&self, id: &str) -> JobStats {
-        self.site.job_queues.backend().stats(&self.settings(id).await).await.unwrap()
+        self.site.job_queues.job_store().stats(&self.settings(id).await).await.unwrap()
     }
 
     async fn minute(&self) -> Result<(), String> {
@@ -328,7 +328,7 @@ async fn messages_of_a_removed_job_queue_are_deleted() {
     let deployed = Deployed::open(&[handler.job_queue("mails", &json!({}))]).await;
     let ids = deployed.enqueue("mails", None, &["1", "2"]).await;
     let settings = deployed.settings("mails").await;
-    deployed.site.job_queues.backend().cancel(&settings, &ids).await.unwrap();
+    deployed.site.job_queues.job_store().cancel(&settings, &ids).await.unwrap();
     deployed.site.remove("mails").await;
     assert_eq!(deployed.hand(false).await, (2, 0), "they do not come again: {}", deployed.function.log());
     assert_eq!((deployed.sqs.messages(&deployed.prefix).await, handler.calls("mails").len()), (0, 0));

@@ -230,11 +230,11 @@ async fn work_runs_the_jobs_of_other_processes() {
     // There is nothing to reload.
     worker.signal("HUP");
     assert!(worker.terminate().await.success(), "{}", worker.log());
-    let stats = jobs.stats(&settings).await.unwrap();
+    let stats = jobs.store().stats(&settings).await.unwrap();
     assert_eq!((stats.counters.acknowledged, stats.counters.failed), (1, 0), "it waited for the call: {stats:?}");
     assert_eq!((stats.waiting, stats.running), (1, 0), "no other job is started");
     worker.restart();
-    let completed = async || jobs.stats(&settings).await.unwrap().counters.acknowledged == 2;
+    let completed = async || jobs.store().stats(&settings).await.unwrap().counters.acknowledged == 2;
     wait_until("the other job is completed", limit, completed).await;
 }
 

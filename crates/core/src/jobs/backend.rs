@@ -28,8 +28,9 @@ pub enum JobBackendError {
 /// The outcome of an operation of a backend.
 pub type BackendResult<T> = Result<T, JobBackendError>;
 
-/// Stores the jobs of job queues. Every operation is atomic, concerns one job queue, follows the rules of [`crate::jobs`] and
-/// uses the backend's own clock. Lists have at most [`crate::jobs::JOB_BATCH`] entries; the answers are in their order.
+/// Brings the jobs of job queues to those that run them. Every operation is atomic, concerns one job queue, follows the rules of
+/// [`crate::jobs`] and uses the backend's own clock. Lists have at most [`crate::jobs::JOB_BATCH`] entries; the answers are in their
+/// order.
 ///
 /// # Errors
 /// Every operation fails with [`JobBackendError::NotSent`] or [`JobBackendError::Unavailable`] if it can't be completed in time.
@@ -45,6 +46,27 @@ pub trait JobBackend: Send + Sync {
     async fn extend(&self, settings: &JobQueueSettings, leases: &[Extension]) -> BackendResult<Vec<bool>>;
     /// Ends leases. It can be repeated if its answer is lost (J9).
     async fn settle(&self, settings: &JobQueueSettings, settlements: Vec<Settlement>) -> BackendResult<Vec<Settled>>;
+    /// Puts dead letters back, in this order (J14). The answer says which of the jobs were put back; held orders never are.
+    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>>;
+    /// Puts all dead letters back that ended until an instant, or until now, the oldest first, up to
+    /// [`crate::jobs::REPLAY_BATCH`] (J14). Jobs that fail again meanwhile are not among them if the next call gets the instant
+    /// of the answer.
+    async fn replay_all(&self, settings: &JobQueueSettings, until: Option<Micros>) -> BackendResult<ReplayedAll>;
+    /// Where the jobs of this backend are recorded.
+    fn store(&self) -> &dyn JobStore;
+    /// Whether consumers can receive the jobs of a job queue with the target `pull`.
+    fn supports_pull(&self) -> bool {
+        true
+    }
+}
+
+/// Records jobs: what is known about them, and what operators change without running them. It is the same whatever brings the
+/// jobs. As for [`JobBackend`], every operation is atomic, and lists have at most [`crate::jobs::JOB_BATCH`] entries.
+///
+/// # Errors
+/// Those of [`JobBackend`].
+#[async_trait]
+pub trait JobStore: Send + Sync {
     /// What is known about jobs; `None` for a job that is not stored, or whose result has expired.
     async fn get(
         &self,
@@ -75,12 +97,6 @@ pub trait JobBackend: Send + Sync {
     ) -> BackendResult<Vec<JobView>>;
     /// Deletes dead letters. The answer says which of the jobs were dead letters.
     async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>>;
-    /// Puts dead letters back, in this order (J14). The answer says which of the jobs were put back; held orders never are.
-    async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>>;
-    /// Puts all dead letters back that ended until an instant, or until now, the oldest first, up to
-    /// [`crate::jobs::REPLAY_BATCH`] (J14). Jobs that fail again meanwhile are not among them if the next call gets the instant
-    /// of the answer.
-    async fn replay_all(&self, settings: &JobQueueSettings, until: Option<Micros>) -> BackendResult<ReplayedAll>;
     /// Records what became of a held order whose outcome is unknown (H9). `false` if the job is none.
     async fn resolve(&self, settings: &JobQueueSettings, job: JobId, resolution: Resolution) -> BackendResult<bool>;
     /// Removes everything about a job queue: results, counters, duplicates. `false` if it has jobs that are not finished, or dead
@@ -88,8 +104,4 @@ pub trait JobBackend: Send + Sync {
     async fn remove(&self, settings: &JobQueueSettings) -> BackendResult<bool>;
     /// The statistics of a job queue.
     async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats>;
-    /// Whether consumers can receive the jobs of a job queue with the target `pull`.
-    fn supports_pull(&self) -> bool {
-        true
-    }
 }

@@ -14,7 +14,7 @@ mod target;
 mod types;
 mod webhook;
 
-pub use backend::{BackendResult, JobBackend, JobBackendError};
+pub use backend::{BackendResult, JobBackend, JobBackendError, JobStore};
 pub use content::{DeduplicationKey, JobParams, Payload};
 pub use id::{
     DeduplicationId, JOB_KEY_MAX, JOB_QUEUE_ID_MAX, JobGroupId, JobId, JobIdError, JobKeyError, JobQueueId,

@@ -329,7 +329,7 @@ mod tests {
         let mut stream = events_of_new_job(&streams, None).await;
         let (backend, settings) = (stream.job_queues.backend().clone(), stream.job_queue.settings.clone());
         let lease = backend.receive(&settings, 1).await.unwrap().jobs[0].lease;
-        backend.add_progress(&settings, lease, "{\"size\":\n1e400}".parse().unwrap()).await.unwrap();
+        backend.store().add_progress(&settings, lease, "{\"size\":\n1e400}".parse().unwrap()).await.unwrap();
         let mut events = Vec::new();
         while events.is_empty() {
             events = stream.next().await.unwrap();
@@ -347,7 +347,7 @@ mod tests {
         let streams = one_stream();
         let mut stream = events_of_new_job(&streams, None).await;
         let backend = stream.job_queues.backend().clone();
-        let read = backend.get(&stream.job_queue.settings, &[stream.job], Detail::Status).await.unwrap();
+        let read = backend.store().get(&stream.job_queue.settings, &[stream.job], Detail::Status).await.unwrap();
         let mut view = read[0].clone().unwrap();
         let (seen, receiver) = watch::channel(Seen::Job(Arc::new(view.clone())));
         stream.seen = receiver;

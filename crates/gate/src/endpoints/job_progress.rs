@@ -35,7 +35,7 @@ pub(crate) async fn add_progress(
         return Err(GateError::InvalidSignature);
     }
     let message = message(body).await?;
-    match job_queues.backend().add_progress(settings, lease, message).await {
+    match job_queues.job_store().add_progress(settings, lease, message).await {
         Ok(ProgressAdded::Added) => Ok(StatusCode::NO_CONTENT),
         Ok(ProgressAdded::NotLeased) => Err(GateError::LeaseEnded),
         Ok(ProgressAdded::Full) => Err(GateError::JobQueueFull),

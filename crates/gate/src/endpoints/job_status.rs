@@ -92,7 +92,7 @@ pub(super) async fn read_job(
     job_queue: &CachedJobQueue,
     job: JobId,
 ) -> Result<Option<JobView>, GateError> {
-    let read = job_queues.backend().get(&job_queue.settings, &[job], Detail::Result).await;
+    let read = job_queues.job_store().get(&job_queue.settings, &[job], Detail::Result).await;
     let views = read.map_err(|error| {
         warn!(job_queue = %job_queue.settings.id, %job, %error, "a job could not be read");
         GateError::StoreUnavailable

@@ -132,7 +132,7 @@ fn response_with(status: u16, headers: HeaderMap, body: Body) -> Response {
 
 async fn mark_delivered(order: &Order) {
     let settings = &order.job_queue.settings;
-    if let Err(error) = order.job_queues.backend().mark_delivered(settings, order.id).await {
+    if let Err(error) = order.job_queues.job_store().mark_delivered(settings, order.id).await {
         warn!(job_queue = %settings.id, job = %order.id, %error, "the delivery of a response could not be recorded");
     }
 }

@@ -115,7 +115,7 @@ pub(super) async fn wait_for_outcome(gate: &Gate, order: &Order, limit: Duration
 
 /// The order with its result; `None` if the backend does not answer.
 async fn read(job_queues: &JobQueues, job_queue: &CachedJobQueue, id: JobId) -> Option<Option<JobView>> {
-    match job_queues.backend().get(&job_queue.settings, &[id], Detail::Result).await {
+    match job_queues.job_store().get(&job_queue.settings, &[id], Detail::Result).await {
         Ok(views) => Some(views.into_iter().next().flatten()),
         Err(error) => {
             warn!(job_queue = %job_queue.settings.id, job = %id, %error, "an order could not be read");

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use tracing::warn;
-use vestibule_core::jobs::{BackendResult, JobBackendError, JobQueueId, JobQueueSettings, JobTargetKind, SigningSecret};
+use vestibule_core::jobs::{
+    BackendResult, JobBackendError, JobQueueId, JobQueueSettings, JobTargetKind, SigningSecret,
+};
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan, StoredJobQueue};
 use vestibule_core::store::StoreError;
 use vestibule_records::{DocumentChange, DocumentKind, DocumentOutcome};
@@ -116,7 +118,7 @@ impl JobQueues {
     /// Removes what the backend has of a removed job queue. What stays is met only by a job queue of the same name and tenant.
     async fn remove_state(&self, settings: &JobQueueSettings) {
         let job_queue = &settings.id;
-        match self.backend.remove(settings).await {
+        match self.job_store().remove(settings).await {
             Ok(true) => {}
             Ok(false) => warn!(%job_queue, "jobs were accepted meanwhile: they wait for a job queue of this name"),
             Err(error) => warn!(%job_queue, %error, "results of a removed job queue stay in the backend"),
@@ -128,7 +130,7 @@ impl JobQueues {
     /// # Errors
     /// Returns the backend's error.
     pub async fn has_jobs(&self, settings: &JobQueueSettings) -> BackendResult<bool> {
-        let stats = self.backend.stats(settings).await?;
+        let stats = self.job_store().stats(settings).await?;
         Ok(stats.waiting + stats.running + stats.dead > 0)
     }
 }

@@ -147,7 +147,7 @@ async fn events_are_delivered_once_by_job_queues_of_their_tenant() {
         job_queues.publish(&event("acme", at)).await;
     }
     job_queues.publish(&event("unknown", 1)).await;
-    let enqueued = async |settings| job_queues.backend().stats(settings).await.unwrap().counters.enqueued;
+    let enqueued = async |settings| job_queues.job_store().stats(settings).await.unwrap().counters.enqueued;
     let counts = [enqueued(&hooks).await, enqueued(&foreign).await, enqueued(&job_queue("mails")).await];
     assert_eq!(counts, [2, 0, 0]);
 }

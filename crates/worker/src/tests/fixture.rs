@@ -18,9 +18,8 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use vestibule_core::fields::Object as _;
 use vestibule_core::jobs::{
-    BackendResult, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JobBackend, JobBackendError,
-    JobId, JobQueueSettings, JobState, JobStats, JobView, Lease, NewJob, Payload, ProgressAdded, ProgressMessage,
-    Received, ReplayedAll, Resolution, Settled, Settlement,
+    BackendResult, Detail, Enqueued, Extension, JobBackend, JobBackendError, JobId, JobQueueSettings, JobState,
+    JobStore, JobView, NewJob, Payload, Received, ReplayedAll, Settled, Settlement,
 };
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, Tenant};
 use vestibule_core::store::SettingsStore as _;
@@ -145,49 +144,6 @@ impl JobBackend for Backend {
         self.memory.settle(settings, settlements).await
     }
 
-    async fn get(
-        &self,
-        settings: &JobQueueSettings,
-        jobs: &[JobId],
-        detail: Detail,
-    ) -> BackendResult<Vec<Option<JobView>>> {
-        self.memory.get(settings, jobs, detail).await
-    }
-
-    async fn add_progress(
-        &self,
-        settings: &JobQueueSettings,
-        lease: Lease,
-        message: ProgressMessage,
-    ) -> BackendResult<ProgressAdded> {
-        self.memory.add_progress(settings, lease, message).await
-    }
-
-    async fn mark_delivered(&self, settings: &JobQueueSettings, job: JobId) -> BackendResult<()> {
-        self.memory.mark_delivered(settings, job).await
-    }
-
-    async fn cancel(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<Canceled>> {
-        self.memory.cancel(settings, jobs).await
-    }
-
-    async fn drain(&self, settings: &JobQueueSettings) -> BackendResult<Drained> {
-        self.memory.drain(settings).await
-    }
-
-    async fn dead_letters(
-        &self,
-        settings: &JobQueueSettings,
-        before: Option<DeadLetterPosition>,
-        limit: usize,
-    ) -> BackendResult<Vec<JobView>> {
-        self.memory.dead_letters(settings, before, limit).await
-    }
-
-    async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
-        self.memory.delete_dead(settings, jobs).await
-    }
-
     async fn replay(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>> {
         self.memory.replay(settings, jobs).await
     }
@@ -196,16 +152,8 @@ impl JobBackend for Backend {
         self.memory.replay_all(settings, until).await
     }
 
-    async fn resolve(&self, settings: &JobQueueSettings, job: JobId, resolution: Resolution) -> BackendResult<bool> {
-        self.memory.resolve(settings, job, resolution).await
-    }
-
-    async fn remove(&self, settings: &JobQueueSettings) -> BackendResult<bool> {
-        self.memory.remove(settings).await
-    }
-
-    async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats> {
-        self.memory.stats(settings).await
+    fn store(&self) -> &dyn JobStore {
+        &self.memory
     }
 }
 
@@ -300,7 +248,7 @@ impl Fixture {
     }
 
     pub(super) async fn view(&self, settings: &JobQueueSettings, job: JobId) -> JobView {
-        self.backend.get(settings, &[job], Detail::Contents).await.unwrap().remove(0).unwrap()
+        self.backend.store().get(settings, &[job], Detail::Contents).await.unwrap().remove(0).unwrap()
     }
 
     /// Waits until the job is in this state.

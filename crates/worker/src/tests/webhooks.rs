@@ -64,7 +64,7 @@ async fn dead_webhook_event_is_no_event() {
     fixture.reaches(&hooks, id, JobState::Failed).await;
     fixture.begin_stop();
     fixture.stopped().await;
-    let stats = fixture.job_queues.backend().stats(&hooks).await.unwrap();
+    let stats = fixture.job_queues.job_store().stats(&hooks).await.unwrap();
     assert_eq!((stats.counters.enqueued, stats.dead), (1, 1));
 }
 
@@ -78,5 +78,5 @@ async fn events_of_the_last_jobs_are_enqueued_before_the_stop() {
     fixture.begin_stop();
     call.respond(400, &[]);
     fixture.stopped().await;
-    assert_eq!(fixture.job_queues.backend().stats(&hooks).await.unwrap().waiting, 1);
+    assert_eq!(fixture.job_queues.job_store().stats(&hooks).await.unwrap().waiting, 1);
 }

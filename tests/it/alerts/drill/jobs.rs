@@ -111,7 +111,7 @@ pub(super) async fn job_queue_is_full(watch: &Watch, jobs: &Jobs, store: &RedisS
         }
     };
     during(changes, watch.fires("VestibuleWebhookEventsDropped", "full")).await;
-    jobs.backend.drain(&jobs.settings("full").await).await.unwrap();
+    jobs.backend.store().drain(&jobs.settings("full").await).await.unwrap();
     for alert in ["VestibuleJobsDelayed", "VestibuleScheduleMissed", "VestibuleWebhookEventsDropped"] {
         watch.resolves(alert, "full").await;
     }
@@ -126,7 +126,7 @@ pub(super) async fn group_is_blocked(watch: &Watch, jobs: &Jobs) {
     jobs.backend.enqueue(&blocked, vec![first, second]).await.unwrap();
     jobs.fail_next(&blocked, Outcome::Failed).await;
     watch.fires("VestibuleJobGroupBlocked", "blocked.fifo").await;
-    jobs.backend.cancel(&blocked, &[id]).await.unwrap();
+    jobs.backend.store().cancel(&blocked, &[id]).await.unwrap();
     watch.resolves("VestibuleJobGroupBlocked", "blocked.fifo").await;
 }
 

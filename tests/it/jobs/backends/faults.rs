@@ -85,8 +85,8 @@ async fn work_until_killed(
 }
 
 async fn until_back(jobs: &RedisJobs, settings: &JobQueueSettings) -> JobStats {
-    wait_until("Redis is used again", SOON, async || jobs.stats(settings).await.is_ok()).await;
-    jobs.stats(settings).await.unwrap()
+    wait_until("Redis is used again", SOON, async || jobs.store().stats(settings).await.is_ok()).await;
+    jobs.store().stats(settings).await.unwrap()
 }
 
 /// Runs all jobs, and checks the order in each group. Returns their numbers.
@@ -119,13 +119,13 @@ async fn f02_append_only_file_keeps_accepted_jobs() {
     redis.restart().await;
     until_back(&jobs, &settings).await;
     for number in &accepted {
-        let view = jobs.get(&settings, &[job(*number, None).id], Detail::Status).await.unwrap().remove(0);
+        let view = jobs.store().get(&settings, &[job(*number, None).id], Detail::Status).await.unwrap().remove(0);
         let state = view.unwrap_or_else(|| panic!("job {number} is lost")).state;
         assert!(!done.contains(number) || state == JobState::Completed, "job {number} is {state:?} again");
     }
     let drained = drain(&jobs, &settings, &clock).await;
     assert!(drained.is_disjoint(&done), "acknowledged jobs run once");
-    let stats = jobs.stats(&settings).await.unwrap();
+    let stats = jobs.store().stats(&settings).await.unwrap();
     assert_eq!((stats.waiting, stats.running, stats.dead), (0, 0, 0));
     assert!(stats.counters.enqueued >= accepted.len() as u64);
     assert_eq!(stats.counters.acknowledged, stats.counters.enqueued);
@@ -148,11 +148,11 @@ async fn f02_file_that_is_synchronized_each_second_keeps_earlier_jobs() {
     redis.restart().await;
     until_back(&jobs, &settings).await;
     for number in EARLIER {
-        let view = jobs.get(&settings, &[job(number, None).id], Detail::Status).await.unwrap().remove(0);
+        let view = jobs.store().get(&settings, &[job(number, None).id], Detail::Status).await.unwrap().remove(0);
         assert!(view.is_some(), "job {number} is lost");
     }
     drain(&jobs, &settings, &clock).await;
-    let stats = jobs.stats(&settings).await.unwrap();
+    let stats = jobs.store().stats(&settings).await.unwrap();
     assert_eq!((stats.waiting, stats.running, stats.dead), (0, 0, 0));
 }
 
@@ -227,7 +227,7 @@ async fn f03_orders_are_leased_once_a_replica_has_the_lease() {
     assert!(matches!(started, Err(JobBackendError::Unavailable(_))), "{started:?}");
     let second = job(2, None).id;
     for (backend, settings) in [(&jobs, &orders), (registry.jobs(), &brought)] {
-        let view = backend.get(settings, &[second], Detail::Status).await.unwrap().remove(0).unwrap();
+        let view = backend.store().get(settings, &[second], Detail::Status).await.unwrap().remove(0).unwrap();
         assert_eq!((view.state, view.receive_count), (JobState::Running, 1), "until the lease ends, nobody has it");
     }
     // Other jobs may run twice.
@@ -249,7 +249,10 @@ async fn f02_without_persistence_all_jobs_are_lost() {
     let lease = Lease { job: job(0, None).id, receive_count: 1 };
     assert_eq!(jobs.settle(&settings, vec![acknowledged(lease)]).await.unwrap(), [Settled::NotLeased]);
     assert_eq!(jobs.enqueue(&settings, vec![job(0, Some("g0"))]).await.unwrap(), [Enqueued::Accepted]);
-    assert_eq!(jobs.get(&settings, &[job(0, None).id], Detail::Status).await.unwrap().remove(0).unwrap().sequence, 1);
+    assert_eq!(
+        jobs.store().get(&settings, &[job(0, None).id], Detail::Status).await.unwrap().remove(0).unwrap().sequence,
+        1
+    );
 }
 
 #[tokio::test]
@@ -269,7 +272,7 @@ async fn consumers_never_share_a_lease() {
     join_all(consumers.iter().chain(&consumers).map(async |jobs| {
         loop {
             let received = jobs.receive(&settings, 3).await.unwrap();
-            if received.jobs.is_empty() && jobs.stats(&settings).await.unwrap().waiting == 0 {
+            if received.jobs.is_empty() && jobs.store().stats(&settings).await.unwrap().waiting == 0 {
                 return;
             }
             for received in received.jobs {
@@ -311,14 +314,14 @@ async fn frozen_redis_is_unavailable_and_loses_nothing() {
     fails(jobs.receive(&settings, 1)).await;
     fails(jobs.extend(&settings, &[Extension::of(lease)])).await;
     fails(jobs.settle(&settings, vec![acknowledged(lease)])).await;
-    fails(jobs.get(&settings, &[lease.job], Detail::Status)).await;
-    fails(jobs.stats(&settings)).await;
+    fails(jobs.store().get(&settings, &[lease.job], Detail::Status)).await;
+    fails(jobs.store().stats(&settings)).await;
     redis.thaw();
     until_back(&jobs, &settings).await;
     // Both may have been done; what is repeated is done once.
     jobs.enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap();
     jobs.settle(&settings, vec![acknowledged(lease)]).await.unwrap();
-    let stats = jobs.stats(&settings).await.unwrap();
+    let stats = jobs.store().stats(&settings).await.unwrap();
     assert_eq!((stats.counters.enqueued, stats.counters.acknowledged), (2, 1));
     assert_eq!((stats.waiting, stats.running), (1, 0));
 }
@@ -375,7 +378,7 @@ async fn f13_repeated_call_answers_as_the_first_one() {
     redis.thaw();
     let first = job(1, None).id;
     assert_eq!(enqueued.await.unwrap().unwrap(), [Enqueued::Accepted, Enqueued::Duplicate(first)]);
-    let stats = jobs.stats(&settings).await.unwrap();
+    let stats = jobs.store().stats(&settings).await.unwrap();
     assert_eq!((stats.waiting, stats.counters.enqueued), (1, 1));
     let other_call = jobs.enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap();
     assert_eq!(other_call, [Enqueued::Duplicate(first)]);

@@ -223,37 +223,37 @@ impl JobQueueFixture<'_> {
 
     pub(crate) async fn view(&self, number: u64) -> Option<JobView> {
         let id = job(number, None).id;
-        self.fixture.backend.get(&self.settings, &[id], Detail::Contents).await.unwrap().remove(0)
+        self.fixture.backend.store().get(&self.settings, &[id], Detail::Contents).await.unwrap().remove(0)
     }
 
     /// What is known without contents.
     pub(crate) async fn status(&self, number: u64) -> Option<JobView> {
         let id = job(number, None).id;
-        self.fixture.backend.get(&self.settings, &[id], Detail::Status).await.unwrap().remove(0)
+        self.fixture.backend.store().get(&self.settings, &[id], Detail::Status).await.unwrap().remove(0)
     }
 
     pub(crate) async fn add_progress(&self, lease: Lease, message: &str) -> ProgressAdded {
-        self.fixture.backend.add_progress(&self.settings, lease, message.parse().unwrap()).await.unwrap()
+        self.fixture.backend.store().add_progress(&self.settings, lease, message.parse().unwrap()).await.unwrap()
     }
 
     pub(crate) async fn mark_delivered(&self, number: u64) {
-        self.fixture.backend.mark_delivered(&self.settings, job(number, None).id).await.unwrap();
+        self.fixture.backend.store().mark_delivered(&self.settings, job(number, None).id).await.unwrap();
     }
 
     pub(crate) async fn cancel(&self, numbers: &[u64]) -> Vec<Canceled> {
-        self.fixture.backend.cancel(&self.settings, &ids(numbers)).await.unwrap()
+        self.fixture.backend.store().cancel(&self.settings, &ids(numbers)).await.unwrap()
     }
 
     pub(crate) async fn drain(&self) -> Drained {
-        self.fixture.backend.drain(&self.settings).await.unwrap()
+        self.fixture.backend.store().drain(&self.settings).await.unwrap()
     }
 
     pub(crate) async fn dead_letters(&self, before: Option<DeadLetterPosition>, limit: usize) -> Vec<JobView> {
-        self.fixture.backend.dead_letters(&self.settings, before, limit).await.unwrap()
+        self.fixture.backend.store().dead_letters(&self.settings, before, limit).await.unwrap()
     }
 
     pub(crate) async fn delete_dead(&self, numbers: &[u64]) -> Vec<bool> {
-        self.fixture.backend.delete_dead(&self.settings, &ids(numbers)).await.unwrap()
+        self.fixture.backend.store().delete_dead(&self.settings, &ids(numbers)).await.unwrap()
     }
 
     pub(crate) async fn replay(&self, numbers: &[u64]) -> Vec<bool> {
@@ -265,14 +265,14 @@ impl JobQueueFixture<'_> {
     }
 
     pub(crate) async fn resolve(&self, number: u64, resolution: Resolution) -> bool {
-        self.fixture.backend.resolve(&self.settings, job(number, None).id, resolution).await.unwrap()
+        self.fixture.backend.store().resolve(&self.settings, job(number, None).id, resolution).await.unwrap()
     }
 
     pub(crate) async fn remove(&self) -> bool {
-        self.fixture.backend.remove(&self.settings).await.unwrap()
+        self.fixture.backend.store().remove(&self.settings).await.unwrap()
     }
 
     pub(crate) async fn stats(&self) -> JobStats {
-        self.fixture.backend.stats(&self.settings).await.unwrap()
+        self.fixture.backend.store().stats(&self.settings).await.unwrap()
     }
 }

@@ -122,7 +122,7 @@ fn job_again(number: u64) -> NewJob {
 async fn messages_of_deleted_jobs_are_finished() {
     let fixture = Fixture::fifo(&json!({ "max_attempts": 1 })).await;
     let message = fixture.register(1, "a").await;
-    let canceled = fixture.registry.jobs().cancel(&fixture.settings, &[message.job]).await.unwrap();
+    let canceled = fixture.registry.jobs().store().cancel(&fixture.settings, &[message.job]).await.unwrap();
     assert_eq!((canceled, fixture.start(message).await), (vec![Canceled::Canceled], Start::Finished));
     let again = fixture.register(1, "a").await;
     assert_eq!(fixture.start(message).await, Start::Finished, "the message of the canceled job");
@@ -132,7 +132,7 @@ async fn messages_of_deleted_jobs_are_finished() {
     assert_eq!(fixture.start(again).await, Start::NeedsPayload);
     fixture.registry.keep_payload(&fixture.settings, again.job, &job_again(1).payload).await.unwrap();
     assert_eq!(fixture.start(again).await, Start::Finished);
-    fixture.registry.jobs().delete_dead(&fixture.settings, &[again.job]).await.unwrap();
+    fixture.registry.jobs().store().delete_dead(&fixture.settings, &[again.job]).await.unwrap();
     assert_eq!(fixture.start(again).await, Start::Finished);
 }
 
@@ -148,7 +148,8 @@ async fn message_of_a_job_whose_result_has_expired_is_finished() {
     fixture.registry.messages_deleted(&fixture.settings, &messages[1..]).await.unwrap();
     assert_eq!(fixture.start(messages[1]).await, Start::Finished);
     fixture.clock.advance(61_000_000);
-    let views = fixture.registry.jobs().get(&fixture.settings, &[messages[0].job], Detail::Status).await.unwrap();
+    let views =
+        fixture.registry.jobs().store().get(&fixture.settings, &[messages[0].job], Detail::Status).await.unwrap();
     assert_eq!(views, [None]);
     assert_eq!(fixture.start(messages[0]).await, Start::Finished);
     assert_eq!(fixture.start(messages[1]).await, Start::Lost, "nothing is remembered about deleted messages");
@@ -175,7 +176,7 @@ async fn messages_of_a_removed_job_queue_are_finished() {
         let message = fixture.register(1, "a").await;
         let job = fixture.started(message).await;
         fixture.acknowledge(&job).await;
-        assert!(fixture.registry.jobs().remove(&fixture.settings).await.unwrap());
+        assert!(fixture.registry.jobs().store().remove(&fixture.settings).await.unwrap());
         earlier.push(message);
     }
     for message in &earlier {
@@ -215,7 +216,7 @@ async fn withdrawn_job_leaves_nothing_behind() {
     for _ in 0..2 {
         assert_eq!(fixture.withdraw(message).await, [true]);
     }
-    let stats = fixture.registry.jobs().stats(&fixture.settings).await.unwrap();
+    let stats = fixture.registry.jobs().store().stats(&fixture.settings).await.unwrap();
     assert_eq!((stats.waiting, stats.bytes), (0, 0));
     let message = fixture.register(1, "a").await;
     let job = fixture.started(message).await;
@@ -227,7 +228,7 @@ async fn withdrawn_job_leaves_nothing_behind() {
     let replayed = fixture.registry.messages_to_send(&fixture.settings, &[message.job]).await.unwrap()[0].unwrap();
     assert_eq!(fixture.withdraw(message).await, [true]);
     assert_eq!(fixture.start(replayed).await, Start::Finished, "it was sent all the same");
-    let dead = fixture.registry.jobs().dead_letters(&fixture.settings, None, 9).await.unwrap();
+    let dead = fixture.registry.jobs().store().dead_letters(&fixture.settings, None, 9).await.unwrap();
     assert_eq!((dead.len(), dead[0].state, dead[0].failed_attempts), (1, JobState::Failed, 0));
     assert_eq!(fixture.registry.jobs().replay(&fixture.settings, &[message.job]).await.unwrap(), [true]);
     let again = fixture.registry.messages_to_send(&fixture.settings, &[message.job]).await.unwrap()[0].unwrap();
@@ -255,7 +256,7 @@ async fn replayed_job_without_a_message_is_a_dead_letter_again() {
     for _ in 0..2 {
         assert_eq!(jobs.replay(&fixture.settings, &[message.job]).await.unwrap(), [true]);
         fixture.clock.advance(60_000_000);
-        assert_eq!(jobs.dead_letters(&fixture.settings, None, 9).await.unwrap().len(), 1);
+        assert_eq!(jobs.store().dead_letters(&fixture.settings, None, 9).await.unwrap().len(), 1);
     }
 }
 
@@ -422,7 +423,7 @@ async fn pause_ends_without_a_message() {
     fixture.clock.advance(100_000_000);
     assert_eq!(fixture.start(message).await, seconds(100));
     fixture.settings.paused = false;
-    fixture.registry.jobs().stats(&fixture.settings).await.unwrap();
+    fixture.registry.jobs().store().stats(&fixture.settings).await.unwrap();
     fixture.settings.paused = true;
     assert_eq!(fixture.start(message).await, seconds(5), "a new pause");
 }
@@ -444,7 +445,7 @@ async fn lost_job_is_registered_again_unless_an_equal_one_was() {
 async fn f15_lost_order_that_may_have_been_sent_is_unknown() {
     let fixture = Fixture::fifo(&json!({ "target": { "kind": "origin" } })).await;
     assert_eq!(fixture.restore(&job(1, Some("a")), message_of(1, 7), true).await, Start::Finished);
-    let views = fixture.registry.jobs().get(&fixture.settings, &[job(1, None).id], Detail::Contents).await;
+    let views = fixture.registry.jobs().store().get(&fixture.settings, &[job(1, None).id], Detail::Contents).await;
     let view = views.unwrap().remove(0).unwrap();
     assert_eq!((view.state, view.payload), (JobState::Unknown, None));
     let again = fixture.registry.register(&fixture.settings, &[job_again(1)]).await.unwrap()[0];

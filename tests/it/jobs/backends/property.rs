@@ -170,7 +170,7 @@ impl Run {
             83..89 => self.operate().await,
             89 if self.next > 0 => {
                 let number = self.rng.random_range(0..self.next);
-                both!(self, mark_delivered(&self.settings, job(number, None).id));
+                both!(self, store().mark_delivered(&self.settings, job(number, None).id));
             }
             89..98 => self.pass_time(),
             98 => self.change_settings(),
@@ -194,7 +194,7 @@ impl Run {
                     self.note("accepted");
                     // An ID can be used again once its result has expired.
                     self.given.retain(|lease| lease.job != job.id);
-                    let views = self.memory.get(&self.settings, &[job.id], Detail::Status).await.unwrap();
+                    let views = self.memory.store().get(&self.settings, &[job.id], Detail::Status).await.unwrap();
                     let view = views[0].as_ref().unwrap();
                     assert!(view.sequence > self.last_sequence, "J4");
                     self.last_sequence = view.sequence;
@@ -289,7 +289,7 @@ impl Run {
         let times = if self.rng.random_bool(0.1) { PROGRESS_KEPT + 3 } else { 1 };
         for _ in 0..times {
             let message = format!("\"{}\"", "x".repeat(self.pick(&[0, 5, 700])));
-            let added = both!(self, add_progress(&self.settings, lease, message.parse().unwrap()));
+            let added = both!(self, store().add_progress(&self.settings, lease, message.parse().unwrap()));
             self.note(match added {
                 ProgressAdded::Added => "progressed",
                 ProgressAdded::NotLeased => "refused",
@@ -301,7 +301,7 @@ impl Run {
     /// Some jobs, mostly in this state.
     async fn some_jobs(&mut self, state: JobState) -> Vec<JobId> {
         let all: Vec<_> = (0..=self.next).map(|number| job(number, None).id).collect();
-        let views = self.memory.get(&self.settings, &all, Detail::Status).await.unwrap();
+        let views = self.memory.store().get(&self.settings, &all, Detail::Status).await.unwrap();
         let in_state = views.iter().flatten().filter(|view| view.state == state).map(|view| view.id);
         let in_state: Vec<_> = in_state.collect();
         let choose = |rng: &mut SmallRng| {
@@ -323,16 +323,16 @@ impl Run {
         let ids = self.some_jobs(state).await;
         match operation {
             0..2 => {
-                let canceled = both!(self, cancel(&self.settings, &ids));
+                let canceled = both!(self, store().cancel(&self.settings, &ids));
                 self.note(if canceled.contains(&Canceled::Canceled) { "canceled" } else { "refused" });
             }
             2 => {
-                let drained = both!(self, drain(&self.settings));
+                let drained = both!(self, store().drain(&self.settings));
                 assert!(!drained.has_more);
                 self.note("drained");
             }
             3..5 => {
-                let deleted = both!(self, delete_dead(&self.settings, &ids));
+                let deleted = both!(self, store().delete_dead(&self.settings, &ids));
                 self.note(if deleted.contains(&true) { "deleted" } else { "refused" });
             }
             5..8 => {
@@ -348,7 +348,7 @@ impl Run {
             _ => {
                 let resolution = self.pick(&[Resolution::Placed, Resolution::NotPlaced]);
                 for id in ids {
-                    let resolved = both!(self, resolve(&self.settings, id, resolution));
+                    let resolved = both!(self, store().resolve(&self.settings, id, resolution));
                     self.note(if resolved { "resolved" } else { "refused" });
                 }
             }
@@ -357,7 +357,7 @@ impl Run {
 
     /// Jobs that were replayed have new sequence numbers.
     async fn follow_sequence(&mut self, jobs: &[JobId]) {
-        let views = self.memory.get(&self.settings, jobs, Detail::Status).await.unwrap();
+        let views = self.memory.store().get(&self.settings, jobs, Detail::Status).await.unwrap();
         let last = views.iter().flatten().map(|view| view.sequence).max();
         self.last_sequence = self.last_sequence.max(last.unwrap_or(0));
     }
@@ -375,7 +375,7 @@ impl Run {
 
     /// Compares the statistics and one job, or all jobs.
     async fn compare(&mut self, thoroughly: bool) {
-        let stats = both!(self, stats(&self.settings));
+        let stats = both!(self, store().stats(&self.settings));
         let counters = stats.counters;
         let ended = counters.acknowledged + counters.canceled;
         assert!(
@@ -389,7 +389,7 @@ impl Run {
             self.compare_dead_letters().await;
         }
         for number in if thoroughly { 0..self.next } else { one..one + 1 } {
-            both!(self, get(&self.settings, &[job(number, None).id, job(0, None).id], detail));
+            both!(self, store().get(&self.settings, &[job(number, None).id, job(0, None).id], detail));
         }
     }
 
@@ -400,7 +400,7 @@ impl Run {
             sequence: self.rng.random_range(0..=self.last_sequence + 1),
         });
         let (position, limit) = (before.or(self.last_dead), self.pick(&[0, 1, 5, 100]));
-        let listed = both!(self, dead_letters(&self.settings, position, limit));
+        let listed = both!(self, store().dead_letters(&self.settings, position, limit));
         self.last_dead =
             listed.last().map(|view| DeadLetterPosition { ended_at: view.ended_at.unwrap(), sequence: view.sequence });
     }

@@ -91,7 +91,7 @@ async fn refused_send_withdraws_the_job() {
     let refused = backend(&sqs, "sqs://missing", &redis).enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap();
     assert_eq!(refused, [Enqueued::NotSent]);
     let jobs = backend(&sqs, &sqs.queues().await, &redis);
-    let stats = jobs.stats(&settings).await.unwrap();
+    let stats = jobs.store().stats(&settings).await.unwrap();
     assert_eq!((stats.waiting, stats.bytes), (0, 0));
     assert_eq!(jobs.enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap(), [Enqueued::Accepted]);
 }
@@ -119,7 +119,7 @@ async fn every_job_has_an_answer_of_its_own() {
         Enqueued::Full,
     ];
     assert_eq!(broken.enqueue(&settings, several).await.unwrap(), expected);
-    assert_eq!(jobs.stats(&settings).await.unwrap().counters.canceled, 2, "what was not sent is withdrawn");
+    assert_eq!(jobs.store().stats(&settings).await.unwrap().counters.canceled, 2, "what was not sent is withdrawn");
     assert_eq!(
         jobs.enqueue(&settings, vec![new(3, 3, "c"), new(13, 3, "c")]).await.unwrap(),
         [Enqueued::Accepted, Enqueued::Duplicate(job(3, None).id)]
@@ -167,11 +167,11 @@ async fn replayed_jobs_that_are_not_sent_are_dead_letters_again() {
     let error = broken.replay_all(&settings, None).await.unwrap_err();
     assert!(matches!(error, JobBackendError::NotSent(_)), "{error:?}");
     assert!(error.to_string().contains("the SQS queue missing-jobs.fifo: SQS answered 400"), "{error}");
-    assert_eq!(jobs.stats(&settings).await.unwrap().dead, 70, "of all batches");
+    assert_eq!(jobs.store().stats(&settings).await.unwrap().dead, 70, "of all batches");
     sqs.freeze();
     let error = jobs.replay(&settings, &[job(0, None).id]).await.unwrap_err();
     assert!(matches!(error, JobBackendError::NotSent(_)), "it does not run, even if it was sent: {error:?}");
-    assert_eq!(jobs.stats(&settings).await.unwrap().dead, 70);
+    assert_eq!(jobs.store().stats(&settings).await.unwrap().dead, 70);
     sqs.thaw();
     assert_eq!(jobs.replay_all(&settings, None).await.unwrap().replayed, 70);
     let mut run = Vec::new();
@@ -205,7 +205,7 @@ async fn payloads_of_replayed_jobs_are_read_in_parts() {
     limit("100kb").await;
     let error = jobs.replay_all(&settings, None).await.unwrap_err();
     assert!(matches!(error, JobBackendError::NotSent(_)), "{error:?}");
-    assert_eq!(jobs.stats(&settings).await.unwrap().dead, 8, "they are dead letters again");
+    assert_eq!(jobs.store().stats(&settings).await.unwrap().dead, 8, "they are dead letters again");
     limit("1mb").await;
     assert_eq!(jobs.replay_all(&settings, None).await.unwrap().replayed, 8);
     for _ in 0..8 {
@@ -257,7 +257,7 @@ async fn ended_jobs_are_remembered_while_their_messages_may_come() {
     settle(&jobs, &settings, &late, Outcome::Acknowledged(None)).await;
     sqs.thaw();
     clock.advance(61_000_000);
-    jobs.stats(&settings).await.unwrap();
+    jobs.store().stats(&settings).await.unwrap();
     let ended = redis.command(&["KEYS", "*:ended:*"]).await;
     assert_eq!(ended.array().len(), 1, "of the message that was not deleted: {ended:?}");
 }
@@ -269,7 +269,7 @@ async fn target_pull_is_refused() {
     let settings = fifo(&json!({ "target": { "kind": "pull" } }));
     let error = jobs.enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap_err();
     assert!(error.to_string().contains("use a target other than \"pull\""), "{error}");
-    assert_eq!(jobs.stats(&settings).await.unwrap().waiting, 0);
+    assert_eq!(jobs.store().stats(&settings).await.unwrap().waiting, 0);
 }
 
 /// F13: SQS does not answer, so the job may or may not have been sent. The repeated request completes its work.
@@ -282,7 +282,7 @@ async fn f13_repeated_enqueue_completes_an_unconfirmed_one() {
     sqs.freeze();
     let unconfirmed = jobs.enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap();
     assert_eq!(unconfirmed, [Enqueued::Unconfirmed]);
-    assert_eq!(jobs.stats(&settings).await.unwrap().waiting, 2, "it is not withdrawn");
+    assert_eq!(jobs.store().stats(&settings).await.unwrap().waiting, 2, "it is not withdrawn");
     sqs.thaw();
     for _ in 0..5 {
         let again = jobs.enqueue(&settings, vec![job(1, Some("a"))]).await.unwrap();
@@ -330,6 +330,6 @@ async fn f15_flushed_redis_loses_no_job() {
         let of_group: Vec<_> = of_group.map(|job| super::fixture::number_of(job.lease.job)).collect();
         assert!(of_group.is_sorted() && of_group.len() >= 6, "{group}: {of_group:?}");
     }
-    let view = held.get(&orders, &[job(1, None).id], Detail::Status).await.unwrap().remove(0).unwrap();
+    let view = held.store().get(&orders, &[job(1, None).id], Detail::Status).await.unwrap().remove(0).unwrap();
     assert_eq!(view.state, JobState::Unknown);
 }

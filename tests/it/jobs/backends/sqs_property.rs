@@ -168,13 +168,13 @@ impl Run {
         let all: Vec<_> = (0..=self.next).map(|number| job(number, None).id).collect();
         let ids: Vec<JobId> = (0..3).map(|_| *all.choose(&mut self.rng).unwrap()).collect();
         match self.rng.random_range(0..8) {
-            0..2 => drop(both!(self, cancel(&self.settings, &ids))),
-            2 => drop(both!(self, drain(&self.settings))),
-            3 => drop(both!(self, delete_dead(&self.settings, &ids))),
+            0..2 => drop(both!(self, store().cancel(&self.settings, &ids))),
+            2 => drop(both!(self, store().drain(&self.settings))),
+            3 => drop(both!(self, store().delete_dead(&self.settings, &ids))),
             4..6 => {
                 // The payload of a job that has expired comes with its message.
                 self.receive().await;
-                let dead = self.memory.dead_letters(&self.settings, None, 3).await.unwrap();
+                let dead = self.memory.store().dead_letters(&self.settings, None, 3).await.unwrap();
                 let dead: Vec<_> = dead.iter().map(|view| view.id).collect();
                 let replayed = both!(self, replay(&self.settings, &dead));
                 self.note("replayed", replayed.iter().filter(|it| **it).count());
@@ -188,15 +188,15 @@ impl Run {
     }
 
     async fn compare(&mut self) {
-        let memory = self.memory.stats(&self.settings).await.unwrap();
-        let sqs = self.sqs.backend.stats(&self.settings).await.unwrap();
+        let memory = self.memory.store().stats(&self.settings).await.unwrap();
+        let sqs = self.sqs.backend.store().stats(&self.settings).await.unwrap();
         // A job whose message has not arrived can't start, and waits for no other one.
         let expected = JobStats { ready: sqs.ready, blocked_group: sqs.blocked_group, ..memory };
         assert_eq!(expected, sqs, "memory on the left, SQS on the right");
         let all: Vec<_> = (0..self.next).map(|number| job(number, None).id).collect();
         for ids in all.chunks(JOB_BATCH) {
-            let memory = self.memory.get(&self.settings, ids, Detail::Status).await.unwrap();
-            let sqs = self.sqs.backend.get(&self.settings, ids, Detail::Status).await.unwrap();
+            let memory = self.memory.store().get(&self.settings, ids, Detail::Status).await.unwrap();
+            let sqs = self.sqs.backend.store().get(&self.settings, ids, Detail::Status).await.unwrap();
             let [memory, sqs] = [memory, sqs].map(|views| views.into_iter().map(|it| it.map(comparable)));
             assert_eq!(memory.collect::<Vec<_>>(), sqs.collect::<Vec<_>>(), "memory on the left, SQS on the right");
         }
@@ -205,7 +205,7 @@ impl Run {
     /// Runs what is left, so that nothing waits for a message that does not come.
     async fn finish(&mut self) {
         self.settings.paused = false;
-        while self.memory.stats(&self.settings).await.unwrap().waiting > 0 {
+        while self.memory.store().stats(&self.settings).await.unwrap().waiting > 0 {
             self.sqs.clock.advance(30_000_000);
             self.receive().await;
             let settlements: Vec<_> = std::mem::take(&mut self.leases)

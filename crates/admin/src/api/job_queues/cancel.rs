@@ -33,7 +33,7 @@ pub(crate) async fn cancel_job(
     let (job_queues, cached) = find_editable(&admin, &principal, &job_queue).await?;
     let job = JobId::from_code(&job).map_err(|_| Problem::Job(JobRefusal::UnknownJob))?;
     let event = audit(&principal, "job_queue.cancel_job", &cached.settings).with("job", job.to_string());
-    let canceled = match job_queues.backend().cancel(&cached.settings, &[job]).await {
+    let canceled = match job_queues.job_store().cancel(&cached.settings, &[job]).await {
         Ok(canceled) => canceled.into_iter().next().unwrap_or(Canceled::Unknown),
         Err(error) => return Err(event.failed(&admin, Problem::of_write(error)).await),
     };
@@ -75,13 +75,13 @@ pub(crate) async fn drain_job_queue(
 ) -> Result<Json<DrainedJobs>, Problem> {
     let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
     let settings = &cached.settings;
-    let stats = job_queues.backend().stats(settings).await?;
+    let stats = job_queues.job_store().stats(settings).await?;
     let effect = || Code::WillDrainJobQueue.with("job_queue", settings.id.as_str()).with("waiting", stats.waiting);
     confirmed(&admin, &principal, &headers, &format!("job_queue.drain {}", settings.id), effect).await?;
     let (started, mut done) = (Instant::now(), DrainedJobs { canceled: 0, complete: false });
     let mut result = Ok(());
     while result.is_ok() && !done.complete && started.elapsed() <= BATCHES_LIMIT {
-        match job_queues.backend().drain(settings).await {
+        match job_queues.job_store().drain(settings).await {
             Ok(batch) => {
                 done.canceled += batch.canceled;
                 done.complete = !batch.has_more;

@@ -86,7 +86,7 @@ pub(crate) async fn list_dead_letters(
     let before = before.map(|text| position(&text).ok_or_else(|| wrong("before", Code::PageStart))).transpose()?;
     // A backend returns at most this many.
     let limit = usize::try_from(limit).unwrap_or(JOB_BATCH).min(JOB_BATCH);
-    let found = job_queues.backend().dead_letters(&cached.settings, before, limit).await;
+    let found = job_queues.job_store().dead_letters(&cached.settings, before, limit).await;
     let found = found?;
     let last = found.last().filter(|_| found.len() == limit).and_then(position_of);
     let next = last.map(|DeadLetterPosition { ended_at, sequence }| format!("{}-{sequence}", ended_at.0));
@@ -130,7 +130,7 @@ fn parsed(job: &str) -> Result<JobId, Problem> {
 }
 
 async fn read(job_queues: &JobQueues, settings: &JobQueueSettings, job: JobId) -> Result<JobView, Problem> {
-    let found = job_queues.backend().get(settings, &[job], Detail::Contents).await?;
+    let found = job_queues.job_store().get(settings, &[job], Detail::Contents).await?;
     let found = found.into_iter().next().flatten();
     found.filter(|view| matches!(view.state, JobState::Failed | JobState::Unknown)).ok_or_else(unknown)
 }
@@ -147,7 +147,7 @@ pub(crate) async fn delete_dead_letter(
     let (job_queues, cached) = find_editable(&admin, &principal, &job_queue).await?;
     let job = parsed(&job)?;
     let event = audit(&principal, "job_queue.delete_dead_letter", &cached.settings).with("job", job.to_string());
-    let deleted = match job_queues.backend().delete_dead(&cached.settings, &[job]).await {
+    let deleted = match job_queues.job_store().delete_dead(&cached.settings, &[job]).await {
         Ok(deleted) => deleted,
         Err(error) => return Err(event.failed(&admin, Problem::of_write(error)).await),
     };
@@ -213,7 +213,7 @@ pub(crate) async fn delete_dead_letters(
     let settings = &cached.settings;
     let jobs = selection.jobs()?;
     if jobs.is_none() {
-        let stats = job_queues.backend().stats(settings).await?;
+        let stats = job_queues.job_store().stats(settings).await?;
         let effect = || Code::WillDeleteDeadLetters.with("job_queue", settings.id.as_str()).with("dead", stats.dead);
         confirmed(&admin, &principal, &headers, &format!("job_queue.delete_dead_letters {}", settings.id), effect)
             .await?;
@@ -236,7 +236,7 @@ async fn delete_some(
     done: &mut DeletedDeadLetters,
 ) -> Result<(), Problem> {
     for batch in jobs.chunks(JOB_BATCH) {
-        let deleted = job_queues.backend().delete_dead(settings, batch).await;
+        let deleted = job_queues.job_store().delete_dead(settings, batch).await;
         let deleted = deleted.map_err(Problem::of_write)?;
         done.deleted += deleted.iter().filter(|was_dead| **was_dead).count() as u64;
     }
@@ -251,7 +251,7 @@ async fn delete_all(
 ) -> Result<(), Problem> {
     let (started, mut before) = (Instant::now(), None);
     loop {
-        let batch = job_queues.backend().dead_letters(settings, before, JOB_BATCH).await;
+        let batch = job_queues.job_store().dead_letters(settings, before, JOB_BATCH).await;
         let batch = batch?;
         let jobs: Vec<JobId> = batch.iter().map(|dead_letter| dead_letter.id).collect();
         delete_some(job_queues, settings, &jobs, done).await?;
@@ -365,7 +365,7 @@ pub(crate) async fn resolve_dead_letter(
     let job = parsed(&job)?;
     let event = audit(&principal, "job_queue.resolve_order", &cached.settings);
     let event = event.with("job", job.to_string()).with("outcome", outcome.as_str());
-    match job_queues.backend().resolve(&cached.settings, job, outcome).await {
+    match job_queues.job_store().resolve(&cached.settings, job, outcome).await {
         Ok(true) => {}
         Ok(false) => return Err(unknown()),
         Err(error) => return Err(event.failed(&admin, Problem::of_write(error)).await),

@@ -363,7 +363,7 @@ pub(crate) async fn get_job(
     principal.at_least(Role::Operator)?;
     let unknown = || Problem::Job(JobRefusal::UnknownJob);
     let job = JobId::from_code(&job).map_err(|_| unknown())?;
-    let found = job_queues.backend().get(&cached.settings, &[job], Detail::Contents).await;
+    let found = job_queues.job_store().get(&cached.settings, &[job], Detail::Contents).await;
     let found = found?.pop().flatten();
     Ok(Json(Job::of(&cached.settings, found.ok_or_else(unknown)?)))
 }

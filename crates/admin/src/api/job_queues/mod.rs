@@ -201,7 +201,7 @@ pub(crate) async fn get_job_queue_stats(
     Segments(id): Segments<String>,
 ) -> Result<Json<JobQueueStats>, Problem> {
     let (job_queues, cached) = find_visible(&admin, &principal, &id).await?;
-    let stats = job_queues.backend().stats(&cached.settings).await?;
+    let stats = job_queues.job_store().stats(&cached.settings).await?;
     Ok(Json(JobQueueStats::of(&stats)))
 }
 

@@ -63,7 +63,7 @@ impl IntoResponse for JobQueueView {
 impl JobQueueView {
     pub(super) async fn of(principal: &Principal, job_queues: &JobQueues, cached: &CachedJobQueue) -> Self {
         let StoredJobQueue { settings, revision, .. } = &cached.stored;
-        let stats = job_queues.backend().stats(settings).await;
+        let stats = job_queues.job_store().stats(settings).await;
         let stats =
             stats.inspect_err(|error| warn!(%error, job_queue = %settings.id, "cannot read the statistics")).ok();
         Self {

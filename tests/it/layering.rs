@@ -34,7 +34,7 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
     Some(match package {
         "vestibule-core" | "vestibule-freeze" | "vestibule-tls" => &[],
         "vestibule-aws" => &["vestibule-freeze"],
-        "vestibule-http-client" => &["vestibule-freeze", "vestibule-tls"],
+        "vestibule-http-client" => &["vestibule-core", "vestibule-freeze", "vestibule-tls"],
         "vestibule-estimate" | "vestibule-records" => &["vestibule-core"],
         "vestibule-themes" => &["vestibule-aws", "vestibule-core", "vestibule-freeze"],
         "vestibule-proxy" => &["vestibule-core", "vestibule-freeze", "vestibule-http-client", "vestibule-tls"],

@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
@@ -8,6 +7,9 @@ use aws_config::BehaviorVersion;
 use aws_config::environment::EnvironmentVariableRegionProvider;
 use aws_config::meta::region::RegionProviderChain;
 use aws_config::profile::ProfileFileRegionProvider;
+use aws_config::retry::RetryConfig;
+use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
+use aws_config::timeout::TimeoutConfig;
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_smithy_async::rt::sleep::{AsyncSleep, SharedAsyncSleep, Sleep};
@@ -21,6 +23,9 @@ use aws_types::service_config::ServiceConfigKey;
 /// Services close connections that are idle for longer.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
 const IDLE_CONNECTIONS_MAX: usize = 4;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+const ATTEMPTS_MAX: u32 = 2;
+const BACKOFF: Duration = Duration::from_millis(100);
 /// Region of a server that has none.
 const DEFAULT_REGION: &str = "us-east-1";
 
@@ -51,9 +56,18 @@ impl fmt::Debug for AwsServer {
 #[error("set AWS_REGION")]
 pub struct MissingRegion;
 
+/// How long a client waits.
+#[derive(Debug, Clone, Copy)]
+pub struct Timeouts {
+    /// From a request to the head of its response, connecting included.
+    pub response: Duration,
+    /// All attempts of an operation, credentials included. The body of an object is read after it.
+    pub operation: Duration,
+}
+
 /// What a client of a service is built from.
 pub struct Configuration {
-    /// Credentials, region, HTTP client and sleep.
+    /// Credentials, region, HTTP client, sleep, timeouts and retries.
     pub shared: SdkConfig,
     /// The endpoint, if it is not that of AWS.
     pub endpoint: Option<String>,
@@ -64,11 +78,26 @@ pub struct Configuration {
 ///
 /// # Errors
 /// Returns an error if a region is needed and there is none.
-pub async fn configuration(server: Option<&AwsServer>, service_id: &str) -> Result<Configuration, MissingRegion> {
-    match server {
-        Some(server) => Ok(given(server)),
-        None => from_environment(service_id).await,
-    }
+pub async fn configuration(
+    server: Option<&AwsServer>,
+    service_id: &str,
+    timeouts: Timeouts,
+) -> Result<Configuration, MissingRegion> {
+    let Configuration { shared, endpoint } = match server {
+        Some(server) => given(server),
+        None => from_environment(service_id).await?,
+    };
+    let timeouts = TimeoutConfig::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(timeouts.response)
+        .operation_timeout(timeouts.operation);
+    let shared = shared
+        .into_builder()
+        .timeout_config(timeouts.build())
+        .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS_MAX).with_initial_backoff(BACKOFF))
+        // It measures throughput by the clock, which also runs while a function is frozen.
+        .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
+    Ok(Configuration { shared: shared.build(), endpoint })
 }
 
 fn given(server: &AwsServer) -> Configuration {
@@ -104,7 +133,7 @@ async fn from_environment(service_id: &str) -> Result<Configuration, MissingRegi
     Ok(Configuration { shared, endpoint })
 }
 
-/// The endpoint of the service, or of all services. An empty variable is as good as none.
+/// The endpoint of the service, or of all services. An empty variable counts as unset.
 fn endpoint(shared: &SdkConfig, service_id: &str) -> Option<String> {
     let key =
         ServiceConfigKey::builder().service_id(service_id).env("AWS_ENDPOINT_URL").profile("endpoint_url").build();
@@ -129,15 +158,4 @@ impl AsyncSleep for FreezeSafeSleep {
     fn sleep(&self, duration: Duration) -> Sleep {
         Sleep::new(vestibule_freeze::sleep(duration))
     }
-}
-
-/// An error and its causes, in one line.
-pub fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        text = format!("{text}: {next}");
-        cause = next.source();
-    }
-    text
 }

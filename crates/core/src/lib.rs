@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod causes;
 mod client_network;
 pub mod cookie;
 mod counters;
@@ -26,6 +27,7 @@ mod time;
 mod token;
 mod visitor_status;
 
+pub use causes::{causes, with_causes};
 pub use client_network::{ClientNetworks, NetworkClass, NetworkPrefix};
 pub use difficulty::{
     ADDRESS_SHARE, ATTACK_FACTOR, BASE_MAX, DIFFICULTY_MAX, JoinLoad, NETWORK_SHARE, ProofMode, RATE_FACTOR_MAX,

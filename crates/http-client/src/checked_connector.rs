@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tower::Service;
 use vestibule_freeze::timeout;
 
-use crate::causes::causes;
+use vestibule_core::causes;
 
 type Cause = Box<dyn Error + Send + Sync>;
 type Resolve = Arc<dyn Fn(Name) -> Pending<Vec<SocketAddr>> + Send + Sync>;

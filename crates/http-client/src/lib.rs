@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod causes;
 mod checked_connector;
 
 use std::error::Error;
@@ -14,12 +13,10 @@ use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper_util::client::legacy::{self, Client};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::RootCertStore;
+pub use vestibule_core::{causes, with_causes};
 use vestibule_freeze::timeout;
 pub use vestibule_tls::TlsError;
 
-use causes::root_cause;
-
-pub use causes::{causes, with_causes};
 pub use checked_connector::{AddressCheck, AddressRefused, CheckedConnector, ConnectOptions};
 
 /// Settings of a client.
@@ -189,6 +186,11 @@ impl ResponseBody {
         }
         Ok(None)
     }
+}
+
+/// The innermost cause of an error, which says what the layers around it do not: "connection refused".
+fn root_cause<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    causes(error).last().unwrap_or(error)
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
+use aws_sdk_sqs::config::Builder;
 use aws_sdk_sqs::config::retry::RetryConfig;
-use aws_sdk_sqs::config::timeout::TimeoutConfig;
-use aws_sdk_sqs::config::{Builder, StalledStreamProtectionConfig};
 use aws_sdk_sqs::error::{BuildError, ProvideErrorMetadata, SdkError};
 use aws_sdk_sqs::operation::RequestId;
 use aws_sdk_sqs::types::{
@@ -16,9 +15,9 @@ use aws_sdk_sqs::types::{
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use tokio::sync::OnceCell;
 use tracing::warn;
-use vestibule_aws::{AwsServer, Configuration, with_causes};
-use vestibule_core::Micros;
+use vestibule_aws::{AwsServer, Configuration, Timeouts};
 use vestibule_core::jobs::{BackendResult, JobBackendError, LEASE_SECONDS};
+use vestibule_core::{Micros, with_causes};
 
 use crate::address::SqsPrefix;
 use crate::message::{Delivery, JobMessage};
@@ -30,13 +29,7 @@ const BATCH_BYTES: usize = 1_000_000;
 /// SQS hides a message for at most 12 hours.
 const HIDDEN_MAX: Duration = Duration::from_hours(12);
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// From a request to the head of its response, connecting included.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(4);
-/// All attempts of an operation, credentials included.
-const OPERATION_TIMEOUT: Duration = Duration::from_secs(8);
-const ATTEMPTS_MAX: u32 = 2;
-const BACKOFF: Duration = Duration::from_millis(100);
+const TIMEOUTS: Timeouts = Timeouts { response: Duration::from_secs(4), operation: Duration::from_secs(8) };
 
 /// A message that was not sent, or may not have been.
 #[derive(Debug, Clone)]
@@ -216,19 +209,10 @@ impl Queues {
 }
 
 async fn connect(server: Option<&AwsServer>) -> Result<Client, String> {
-    let configuration = vestibule_aws::configuration(server, "SQS").await;
+    let configuration = vestibule_aws::configuration(server, "SQS", TIMEOUTS).await;
     let Configuration { shared, endpoint } =
         configuration.map_err(|error| format!("{error} to the region of the SQS queues"))?;
-    let timeouts = TimeoutConfig::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(RESPONSE_TIMEOUT)
-        .operation_timeout(OPERATION_TIMEOUT);
-    let retries = RetryConfig::standard().with_max_attempts(ATTEMPTS_MAX).with_initial_backoff(BACKOFF);
-    let mut config = Builder::from(&shared)
-        .timeout_config(timeouts.build())
-        .retry_config(retries)
-        // It measures throughput by the clock, which also runs while a function is frozen.
-        .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
+    let mut config = Builder::from(&shared);
     config.set_endpoint_url(endpoint);
     Ok(Client::from_conf(config.build()))
 }

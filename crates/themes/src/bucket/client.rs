@@ -4,43 +4,27 @@ use std::error::Error;
 use std::time::Duration;
 
 use aws_sdk_s3::Client;
-use aws_sdk_s3::config::retry::RetryConfig;
-use aws_sdk_s3::config::timeout::TimeoutConfig;
-use aws_sdk_s3::config::{Builder, StalledStreamProtectionConfig};
+use aws_sdk_s3::config::Builder;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::operation::RequestId as _;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use bytes::{Bytes, BytesMut};
-use vestibule_aws::{AwsServer, Configuration, with_causes};
+use vestibule_aws::{AwsServer, Configuration, Timeouts};
+use vestibule_core::with_causes;
 
 use crate::files::StorageError;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// From a request to the head of its response, connecting included.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// All attempts of an operation, credentials included. The body of an object is read after it.
-const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
+const TIMEOUTS: Timeouts = Timeouts { response: Duration::from_secs(2), operation: Duration::from_secs(5) };
 /// From the head of a response to the end of an object's body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(3);
-const ATTEMPTS_MAX: u32 = 2;
-const BACKOFF: Duration = Duration::from_millis(100);
 
 /// A client of this server, or of the one that the AWS environment and profile name. Sends no request yet.
 pub(super) async fn connect(server: Option<&AwsServer>) -> Result<Client, StorageError> {
-    let configuration = vestibule_aws::configuration(server, "S3").await;
+    let configuration = vestibule_aws::configuration(server, "S3", TIMEOUTS).await;
     let Configuration { shared, endpoint } =
         configuration.map_err(|error| StorageError::Unavailable(format!("{error} to the region of the bucket")))?;
-    let timeouts = TimeoutConfig::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(RESPONSE_TIMEOUT)
-        .operation_timeout(OPERATION_TIMEOUT);
-    let retries = RetryConfig::standard().with_max_attempts(ATTEMPTS_MAX).with_initial_backoff(BACKOFF);
-    let mut config = Builder::from(&shared)
-        .timeout_config(timeouts.build())
-        .retry_config(retries)
-        // It measures throughput by the clock, which also runs while a function is frozen. `BODY_TIMEOUT` does not.
-        .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
+    let mut config = Builder::from(&shared);
     // Servers other than AWS seldom have a host name for each bucket.
     config.set_force_path_style(endpoint.is_some().then_some(true));
     config.set_endpoint_url(endpoint);

@@ -4,8 +4,6 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use serde::{Deserialize, Serialize};
-
 /// Prefix lengths of a client's address and network, for IPv4.
 const V4_PREFIXES: (u8, u8) = (32, 24);
 /// Prefix lengths of a client's address and network, for IPv6.
@@ -114,8 +112,7 @@ fn is_usable(address: IpAddr) -> bool {
 }
 
 /// What an operator says about a network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetworkClass {
     /// Known visitors: no limit by address or network, and no proof of work.
     Trusted,

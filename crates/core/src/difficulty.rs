@@ -1,7 +1,5 @@
 //! Rule L4: the work that a join has to prove, in multiples of the queue's `effort`.
 
-use serde::{Deserialize, Serialize};
-
 use crate::client_network::NetworkClass;
 
 /// Maximum difficulty. A low-end phone computes it within the time of a challenge.
@@ -22,8 +20,7 @@ pub const ATTACK_FACTOR: u64 = 4;
 pub const SUSPICIOUS_MIN: u64 = 16;
 
 /// When proof of work is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ProofMode {
     /// Never.
     #[default]

@@ -238,6 +238,23 @@ macro_rules! word_field {
             }
         }
 
+        impl $crate::fields::serde::Serialize for $name {
+            fn serialize<S: $crate::fields::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> $crate::fields::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::fields::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let word: String = $crate::fields::serde::Deserialize::deserialize(deserializer)?;
+                match word.as_str() {
+                    $($word => Ok(Self::$variant),)+
+                    $($($shown_word => Ok(Self::$shown),)+)?
+                    other => Err($crate::fields::serde::de::Error::unknown_variant(other, &[$($word),+])),
+                }
+            }
+        }
+
         impl $crate::fields::Field for $name {
             type Value = Self;
             $(const $constant: bool = true;)?
@@ -283,6 +300,8 @@ pub fn text_schema(more: &Json) -> Json {
     schema
 }
 
+#[doc(hidden)]
+pub use serde;
 #[doc(hidden)]
 pub type JsonMap = Map<String, Json>;
 #[doc(hidden)]

@@ -26,23 +26,19 @@ const DRAW_SECONDS: u64 = 30;
 /// The valid comparisons, for error messages.
 const COMPARED_EXPECTED: &str = "must be protection=off or protection=settings";
 
-/// Which measures against automated clients a simulated queue takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ComparedProtection {
-    /// None: no pre-tickets, no limits of joins.
-    Off,
-    /// Those of the settings.
-    Settings,
+vestibule_core::names! {
+    /// Which measures against automated clients a simulated queue takes.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum ComparedProtection {
+        /// None: no pre-tickets, no limits of joins.
+        Off = "off",
+        /// Those of the settings.
+        Settings = "settings",
+    }
+    fn name
 }
 
 impl ComparedProtection {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Settings => "settings",
-        }
-    }
-
     fn rules(self, rules: &LineRules) -> LineRules {
         match self {
             Self::Off => {
@@ -58,11 +54,9 @@ impl FromStr for ComparedProtection {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "protection=off" => Ok(Self::Off),
-            "protection=settings" => Ok(Self::Settings),
-            _ => Err(COMPARED_EXPECTED.to_owned()),
-        }
+        let word = text.strip_prefix("protection=");
+        let found = Self::ALL.into_iter().find(|compared| Some(compared.name()) == word);
+        found.ok_or_else(|| COMPARED_EXPECTED.to_owned())
     }
 }
 

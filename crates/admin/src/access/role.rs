@@ -11,8 +11,8 @@ use crate::codes::Code;
 const TENANTS_MAX: usize = 100;
 
 /// A role; each includes the permissions of the previous one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ToSchema)]
+#[schema(rename_all = "snake_case")]
 pub enum Role {
     /// Views the queues of their tenants.
     Viewer,

@@ -21,8 +21,8 @@ const USE_KEPT_EVERY: u64 = 60;
 const ID_BYTES: usize = 8;
 
 /// What a token is limited to, beside its scope.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
+#[schema(rename_all = "snake_case")]
 pub(crate) enum TokenLimit {
     /// Export and import of settings, as needed by `vestibule apply`.
     Settings,

@@ -14,7 +14,7 @@ use vestibule_core::line::{
     ListedSession, LocatedSession, PAGE_MAX, PAGE_SKIP_MAX, PageStart, Removed, SessionList, SessionLocation,
 };
 use vestibule_core::settings::{FieldErrorCode, Settings};
-use vestibule_core::{Message, Micros, QueueId, SessionId, StoreError, VisitorCode, fields, support_code};
+use vestibule_core::{Message, Micros, QueueId, SessionId, StoreError, VisitorCode, fields, support_code, word_field};
 
 use crate::access::Principal;
 use crate::api::actions::no_draw_in_progress;
@@ -377,8 +377,8 @@ pub(crate) struct EndedSession {
 }
 
 /// State of a session before it ended.
-#[derive(Serialize, ToSchema, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
+#[derive(ToSchema, Clone, Copy)]
+#[schema(rename_all = "snake_case")]
 enum PreviousState {
     /// Waiting.
     Waiting,
@@ -388,15 +388,7 @@ enum PreviousState {
     Absent,
 }
 
-impl PreviousState {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Active => "active",
-            Self::Absent => "absent",
-        }
-    }
-}
+word_field!(PreviousState { Waiting = "waiting", Active = "active", Absent = "absent" });
 
 /// End a session
 ///

@@ -327,27 +327,22 @@ pub struct Attempt {
     pub status: Option<u16>,
 }
 
-/// How much a view of a job has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
-    /// Everything but contents: no payload, and of the response that completed the job neither headers nor body.
-    Status,
-    /// Everything but the payload.
-    Result,
-    /// Everything.
-    Contents,
+crate::names! {
+    /// How much a view of a job has.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Detail {
+        /// Everything but contents: no payload, and of the response that completed the job neither headers nor body.
+        Status = "status",
+        /// Everything but the payload.
+        Result = "result",
+        /// Everything.
+        Contents = "contents",
+    }
+    /// The word for it.
+    fn as_str
 }
 
 impl Detail {
-    /// The word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Status => "status",
-            Self::Result => "result",
-            Self::Contents => "contents",
-        }
-    }
-
     /// Whether a view has headers and body of the response that completed the job.
     pub const fn has_result(self) -> bool {
         matches!(self, Self::Result | Self::Contents)
@@ -411,8 +406,7 @@ impl JobView {
 }
 
 /// What became of a held order whose outcome is unknown (H9). An operator finds it out at the origin, and records it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
     /// The origin has processed the order.
     Placed,

@@ -1,10 +1,9 @@
 //! The mode of a queue.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize as _, Deserializer};
 
 /// The mode of a queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
     /// First come, first served.
     Open,

@@ -1,8 +1,6 @@
 //! Rule 13: the phase of a scheduled queue. A pure function of rules, time and whether anybody
 //! waits; no job runs when a phase begins.
 
-use serde::{Deserialize, Serialize};
-
 use super::mode::Mode;
 use super::rules::LineRules;
 use crate::settings::{BetweenEvents, Event, EventOrder, Events};
@@ -13,8 +11,7 @@ use crate::time::{MICROS_PER_SECOND, Micros};
 pub const ENDING_MAX: u64 = 86_400;
 
 /// What a scheduled queue does at an instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// No event takes place.
     Idle,

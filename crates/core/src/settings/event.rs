@@ -39,8 +39,7 @@ const DRAW_MAX: u64 = 600;
 pub(super) const SALT_MAX: usize = 64;
 
 /// The order in which the visitors of an event are admitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventOrder {
     /// In an order that is drawn at the start for all visitors of the lobby; later visitors follow in order of arrival.
     Draw,
@@ -52,8 +51,7 @@ pub enum EventOrder {
 crate::word_field!(EventOrder { Draw = "draw", Arrival = "arrival" }, NEVER_IGNORED);
 
 /// What a scheduled queue does while no event takes place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BetweenEvents {
     /// All visitors continue to the site.
     #[default]

@@ -1,7 +1,5 @@
 //! Invitations: who can join a queue, and what the codes of each batch are worth.
 
-use serde::{Deserialize, Serialize};
-
 use super::event::KeyId;
 use super::name::Name;
 use crate::fields::FieldErrorCode as Code;
@@ -18,8 +16,7 @@ pub const CODES_MAX: u64 = 10_000_000;
 const NUMBER_MAX: u64 = u16::MAX as u64;
 
 /// Who can join a queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
     /// Everyone.
     #[default]

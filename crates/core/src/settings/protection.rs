@@ -24,8 +24,7 @@ const JOINS_MAX: u64 = 60_000;
 const JOINS_PER_SECOND_MAX: u64 = 100_000;
 
 /// Whether joins are counted, and whether limits are applied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LimitMode {
     /// Nothing is counted.
     Off,
@@ -37,8 +36,7 @@ pub enum LimitMode {
 }
 
 /// What happens to joins above `per_address` or `per_network`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnExceed {
     /// The client has to prove work.
     #[default]

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use tracing::{debug, error, info, warn};
 use vestibule_admin::{Via, audit_job_queues, audit_queue, audit_tenant};
+use vestibule_core::fields::joined;
 use vestibule_core::jobs::{JobQueueId, JobQueueSettings};
 use vestibule_core::settings::{
-    Document, FieldChange, FieldError, KeptReason, Plan, Settings, StoredSettings, Tenant, differences,
+    Document, FieldChange, KeptReason, Plan, QueueError, Settings, StoredSettings, Tenant, differences,
 };
 use vestibule_core::store::{SettingsStore, StoreError};
 use vestibule_core::{Micros, QueueId};
@@ -175,11 +176,10 @@ pub(crate) fn log_plan(plan: &Plan) {
 }
 
 /// Logs the locked changes of events, and the queues that keep their stored settings for them.
-pub(crate) fn log_locked(plan: &Plan, locked: &[FieldError]) {
+pub(crate) fn log_locked(plan: &Plan, locked: &[QueueError]) {
     for queue in plan.kept_because(KeptReason::EventLocked) {
-        let own = format!("{queue}.");
-        let fields = locked.iter().filter(|error| error.field.starts_with(&own)).map(ToString::to_string);
-        let fields = fields.collect::<Vec<_>>().join("; ");
+        let own = locked.iter().filter(|(id, _)| id == queue).map(|(_, error)| error.clone().within(queue));
+        let fields = joined(&own.collect::<Vec<_>>());
         error!(
             %queue,
             fields,

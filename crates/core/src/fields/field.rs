@@ -193,6 +193,12 @@ impl FieldError {
     pub fn new(field: impl Into<String>, fault: impl Into<Message>) -> Self {
         Self { field: field.into(), fault: fault.into() }
     }
+
+    /// The same error, of a field in an object: `quota` within `tour` is `tour.quota`.
+    #[must_use]
+    pub fn within(self, parent: impl fmt::Display) -> Self {
+        Self { field: format!("{parent}.{}", self.field), ..self }
+    }
 }
 
 impl fmt::Display for FieldError {

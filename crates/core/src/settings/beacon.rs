@@ -122,7 +122,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::settings::{Event, Settings, complete_draws, locked_event_changes, settle_removed_beacons};
+    use crate::settings::draws::complete_draws;
+    use crate::settings::{Event, Settings, locked_event_changes, settle_removed_beacons};
     use crate::{KeyList, SaleKeys};
 
     const START: &str = "2027-03-04T10:00:00Z";

@@ -83,15 +83,12 @@ fn refusals(document: &Document) -> Vec<FieldError> {
     let tenants: HashMap<_, _> = document.tenants.iter().map(|tenant| (&tenant.id, tenant)).collect();
     for (index, queue) in document.queues.iter().enumerate() {
         let refused = tenants.get(&queue.tenant).map(|tenant| tenant.refusals(queue, None, true));
-        for FieldError { field, fault } in refused.unwrap_or_default() {
-            errors.push(FieldError::new(format!("queues[{index}].{field}"), fault));
-        }
+        let refused = refused.unwrap_or_default().into_iter();
+        errors.extend(refused.map(|error| error.within(format_args!("queues[{index}]"))));
     }
     for (index, job_queue) in document.job_queues.iter().enumerate() {
         let refused = tenants.get(&job_queue.tenant).and_then(|tenant| tenant.job_queue_refusal(job_queue, true));
-        errors.extend(
-            refused.map(|FieldError { field, fault }| FieldError::new(format!("job_queues[{index}].{field}"), fault)),
-        );
+        errors.extend(refused.map(|error| error.within(format_args!("job_queues[{index}]"))));
     }
     errors
 }

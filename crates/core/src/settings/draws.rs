@@ -78,7 +78,7 @@ fn kept_of(given: &str) -> &str {
 /// Completes the salts and keys of the draws of `rules` from the stored rules, or for new events, and what the server has
 /// recorded about their beacons. Returns an error for each event whose key is not among `keys`, and for each that states
 /// something else about its beacon.
-pub fn complete_draws(
+pub(super) fn complete_draws(
     before: Option<&LineRules>,
     rules: &mut LineRules,
     keys: &SaleKeys,

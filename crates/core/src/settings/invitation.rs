@@ -100,7 +100,7 @@ pub(super) fn check_batches(batches: &[InvitationBatch], object: &mut ObjectRead
 
 /// Completes the keys of `batches` from those of the same number before, or with the first of `keys`. Returns an error for
 /// each batch whose key is not among `keys`.
-pub fn complete_invitations(
+pub(super) fn complete_invitations(
     before: &[InvitationBatch],
     batches: &mut [InvitationBatch],
     keys: &SaleKeys,

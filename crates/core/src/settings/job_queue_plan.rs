@@ -157,8 +157,7 @@ impl JobQueuePlan {
                 plan.invalid.push(FieldError::new(field, FieldErrorCode::JobQueueTenant));
             }
             if before.is_some_and(|before| before.settings.holds_orders() != settings.holds_orders()) {
-                let field = format!("{}.target.kind", settings.id);
-                plan.invalid.push(FieldError::new(field, FieldErrorCode::OrdersKind));
+                plan.invalid.push(FieldError::new("target.kind", FieldErrorCode::OrdersKind).within(&settings.id));
             }
             let shown = before.map_or(Value::Null, |before| before.settings.to_shown_value());
             let changes = differences(&shown, &settings.to_shown_value());
@@ -205,11 +204,7 @@ pub fn job_queues_outside<'a>(
     job_queues: impl IntoIterator<Item = &'a JobQueueSettings>,
 ) -> Vec<FieldError> {
     let own = job_queues.into_iter().filter(|job_queue| job_queue.tenant == tenant.id);
-    let refused = own.filter_map(|job_queue| {
-        let FieldError { field, fault } = tenant.job_queue_refusal(job_queue, true)?;
-        Some(FieldError::new(format!("{}.{field}", job_queue.id), fault))
-    });
-    refused.collect()
+    own.filter_map(|job_queue| Some(tenant.job_queue_refusal(job_queue, true)?.within(&job_queue.id))).collect()
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub use beacon::{
 };
 pub use conflicts::{queues_unmatched, routing_conflicts};
 pub use document::{Document, JOB_QUEUES_MAX, parse_settings_document};
-pub use draws::{SaltPolicy, complete_draws};
+pub use draws::SaltPolicy;
 pub use event::{BetweenEvents, EVENTS_MAX, Event, EventOrder, Events, KeyId, LOBBY_DEFAULT, LOBBY_MAX, Salt};
 pub use event_changes::{
     IDLE_USED_FOR, LobbyChange, LobbyEffect, affected_lobbies, event_problems, hasty_starts, invented_beacon_values,
@@ -48,7 +48,7 @@ pub use field_change::{FieldChange, differences};
 pub use header_condition::HeaderCondition;
 pub use host::{DomainName, HostPattern, InvalidHost, are_same_site, host_and_path, is_subdomain_of, normalize_host};
 pub use identity::{HttpsUrl, Identity, IdentityKind, IdentitySource, RETURN_GAP, SignInUrl};
-pub use invitation::{Access, BATCHES_MAX, CODES_MAX, HEAD_START_MAX, InvitationBatch, complete_invitations};
+pub use invitation::{Access, BATCHES_MAX, CODES_MAX, HEAD_START_MAX, InvitationBatch};
 pub use job_queue_plan::{JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, job_queues_outside};
 pub use list_name::ListName;
 pub use name::{HOST_GAP, NAME_MAX, Name, parse_name};
@@ -58,7 +58,8 @@ pub use origin::{InvalidOrigin, Origin};
 pub use origin_pattern::OriginPattern;
 pub use path::{PathReadings, path_readings};
 pub use plan::{
-    KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted, UnreadableQueue, values_outside,
+    KeptReason, Plan, PlanOptions, QueueChange, QueueError, StoredSettings, TenantChange, Unlisted, UnreadableQueue,
+    complete_sale_keys, values_outside,
 };
 pub use proof_of_work::ProofOfWork;
 pub use protection::{LimitMode, OnExceed, Protection};

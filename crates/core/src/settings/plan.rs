@@ -7,11 +7,13 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
+use super::draws::complete_draws;
 use super::field_change::{FieldChange, differences};
+use super::invitation::complete_invitations;
 use super::job_queue_plan::{JobQueuePlan, StoredJobQueue};
 use super::{
-    Document, LobbyChange, SaltPolicy, Settings, Tenant, affected_lobbies, complete_draws, complete_invitations,
-    keep_open_lobbies, locked_event_changes, routing_conflicts, rules_without_job_queue, settle_removed_beacons,
+    Document, LobbyChange, SaltPolicy, Settings, Tenant, affected_lobbies, keep_open_lobbies, locked_event_changes,
+    routing_conflicts, rules_without_job_queue, settle_removed_beacons,
 };
 use crate::fields::FieldError;
 use crate::jobs::JobQueueId;
@@ -78,7 +80,7 @@ pub struct PlanOptions<'a> {
     pub unlisted: Unlisted<'a>,
     /// The lowest epoch of a new queue.
     pub first_epoch: u64,
-    /// The sale keys of this process, which complete the draws of events (see [`complete_draws`]). `None`: they are complete.
+    /// The sale keys of this process, which complete the draws of events (see [`complete_sale_keys`]). `None`: they are complete.
     pub sale_keys: Option<&'a SaleKeys>,
     /// Where the salts of new draws come from.
     pub salts: SaltPolicy,
@@ -203,54 +205,17 @@ impl Plan {
     ) {
         let last = options.last_applied.and_then(|last| last.queues.iter().find(|it| it.id == settings.id));
         let mut last = last.cloned();
-        if let Some(keys) = options.sale_keys {
-            let salts = options.salts;
-            let errors = complete_draws(before.map(|before| &before.line), &mut settings.line, keys, salts);
-            self.invalid.extend(of_queue(&settings.id, errors));
-            let held = before.map_or(&[][..], |before| &before.invitations);
-            let errors = complete_invitations(held, &mut settings.invitations, keys);
-            self.invalid.extend(of_queue(&settings.id, errors));
-            if let Some(last) = &mut last {
-                complete_invitations(&settings.invitations, &mut last.invitations, keys);
-                complete_draws(Some(&settings.line), &mut last.line, keys, salts);
-            }
-        }
-        if let (Some(before), Some(now)) = (before, options.now) {
-            for settings in last.iter_mut().chain([&mut settings]) {
-                keep_open_lobbies(&before.line, &mut settings.line, now);
-            }
-        }
+        self.complete(before, &mut settings, last.as_mut(), options);
         let last = last.as_ref();
-        if last.is_some_and(|last| is_unchanged(last, &settings)) {
-            if let Some(before) = before {
-                if !before.eq_ignoring_revision(&settings) {
-                    self.kept.push((settings.id, KeptReason::ChangedElsewhere));
-                }
-                self.queues_after.push(before.clone());
-                return;
-            }
-            if stored.removed.contains(&settings.id) {
-                self.kept.push((settings.id, KeptReason::RemovedElsewhere));
-                return;
-            }
+        if last.is_some_and(|last| is_unchanged(last, &settings)) && self.keeps_stored(stored, before, &settings) {
+            return;
         }
         let overrides = before.is_some_and(|before| {
             !before.eq_ignoring_revision(&settings) && !last.is_some_and(|last| last.eq_ignoring_revision(before))
         });
         let unreadable = stored.unreadable.iter().find(|it| it.id == settings.id);
-        // A reset since the document was written began a later epoch, which a change of the document must not undo. The epoch of
-        // settings that cannot be read is that of the tickets.
-        let least_epoch = match (before, unreadable) {
-            (Some(before), _) => before.line.epoch,
-            (None, Some(_)) => 0,
-            (None, None) => options.first_epoch,
-        };
-        settings.line.epoch = settings.line.epoch.max(least_epoch);
         let replaces = before.map(|before| before.line.revision);
-        settings.line.revision = match unreadable {
-            Some(unreadable) => unreadable.revision.max(replaces.unwrap_or_default()) + 1,
-            None => replaces.unwrap_or(1),
-        };
+        set_epoch_and_revision(&mut settings.line, before, unreadable, options.first_epoch);
         if let Some(before) = before {
             settings.unknown_fields.clone_from(&before.unknown_fields);
         }
@@ -260,6 +225,44 @@ impl Plan {
         if replaces_unreadable || !changes.is_empty() {
             self.queues.push(QueueChange { settings, replaces, replaces_unreadable, changes, overrides });
         }
+    }
+
+    /// Completes what a queue of the document leaves to the server, and what its source contained when it was last applied.
+    fn complete(
+        &mut self,
+        before: Option<&Settings>,
+        settings: &mut Settings,
+        mut last: Option<&mut Settings>,
+        options: &PlanOptions<'_>,
+    ) {
+        if let Some(keys) = options.sale_keys {
+            let errors = complete_sale_keys(before, settings, keys, options.salts);
+            self.invalid.extend(errors.into_iter().map(|error| error.within(&settings.id)));
+            if let Some(last) = &mut last {
+                complete_sale_keys(Some(settings), last, keys, options.salts);
+            }
+        }
+        if let (Some(before), Some(now)) = (before, options.now) {
+            for settings in last.into_iter().chain([settings]) {
+                keep_open_lobbies(&before.line, &mut settings.line, now);
+            }
+        }
+    }
+
+    /// Whether a queue that has not changed in its source stays as it is stored, or removed.
+    fn keeps_stored(&mut self, stored: &StoredSettings, before: Option<&Settings>, settings: &Settings) -> bool {
+        if let Some(before) = before {
+            if !before.eq_ignoring_revision(settings) {
+                self.kept.push((settings.id.clone(), KeptReason::ChangedElsewhere));
+            }
+            self.queues_after.push(before.clone());
+            return true;
+        }
+        let was_removed = stored.removed.contains(&settings.id);
+        if was_removed {
+            self.kept.push((settings.id.clone(), KeptReason::RemovedElsewhere));
+        }
+        was_removed
     }
 
     fn add_unlisted(&mut self, stored: &StoredSettings, listed: &HashSet<QueueId>, unlisted: Unlisted<'_>) {
@@ -298,21 +301,28 @@ impl Plan {
     /// Routing conflicts of the new and changed queues with the queues as they are afterwards, as `queue.field`.
     #[must_use]
     pub fn conflicts(&self) -> Vec<FieldError> {
-        let of = |change: &QueueChange| {
-            let found = routing_conflicts(&change.settings, self.all_queues_after(), true, |_| true);
-            of_queue(&change.settings.id, found)
+        self.conflicts_by_queue().map(named).collect()
+    }
+
+    fn conflicts_by_queue(&self) -> impl Iterator<Item = QueueError> {
+        let of = |QueueChange { settings, .. }: &QueueChange| {
+            of_queue(&settings.id, routing_conflicts(settings, self.all_queues_after(), true, |_| true))
         };
-        self.queues.iter().flat_map(of).collect()
+        self.queues.iter().flat_map(of)
     }
 
     /// Changes of events that the rules no longer allow at `now`, as `queue.field`.
     #[must_use]
     pub fn locked_events(&self, stored: &StoredSettings, now: Micros) -> Vec<FieldError> {
-        let of = |change: &QueueChange| {
+        self.locked_by_queue(stored, now).map(named).collect()
+    }
+
+    fn locked_by_queue(&self, stored: &StoredSettings, now: Micros) -> impl Iterator<Item = QueueError> {
+        let of = move |change: &QueueChange| {
             let before = stored.queue(&change.settings.id)?;
             Some(of_queue(&before.id, locked_event_changes(&before.line, &change.settings.line, now)))
         };
-        self.queues.iter().filter_map(of).flatten().collect()
+        self.queues.iter().filter_map(of).flatten()
     }
 
     /// Records the removal of beacons at `now` (see [`settle_removed_beacons`]). To be called right before the plan is written.
@@ -343,12 +353,9 @@ impl Plan {
 
     /// Leaves queues out of the plan whose events have locked changes at `now`: they keep their stored settings. Returns these
     /// changes.
-    pub fn keep_locked(&mut self, stored: &StoredSettings, now: Micros) -> Vec<FieldError> {
-        let locked = self.locked_events(stored, now);
-        let is_locked = |id: &QueueId| {
-            let prefix = format!("{id}.");
-            locked.iter().any(|error| error.field.starts_with(&prefix))
-        };
+    pub fn keep_locked(&mut self, stored: &StoredSettings, now: Micros) -> Vec<QueueError> {
+        let locked: Vec<_> = self.locked_by_queue(stored, now).collect();
+        let is_locked = |id: &QueueId| locked.iter().any(|(queue, _)| queue == id);
         for change in self.queues.extract_if(.., |change| is_locked(&change.settings.id)) {
             self.kept.push((change.settings.id, KeptReason::EventLocked));
         }
@@ -364,13 +371,22 @@ impl Plan {
     /// tenants do not allow, orders that cannot be held, and job queues that stay.
     #[must_use]
     pub fn warnings(&self) -> Vec<FieldError> {
-        let without_job_queue = self.queues.iter().flat_map(|change| self.without_job_queue(change)).collect();
-        [self.conflicts(), self.outside(), without_job_queue, self.job_queues.in_use.clone()].concat()
+        let of_queues = self.warnings_by_queue().map(named);
+        of_queues.chain(self.job_queues_outside()).chain(self.job_queues.in_use.iter().cloned()).collect()
+    }
+
+    fn warnings_by_queue(&self) -> impl Iterator<Item = QueueError> {
+        let without_job_queue = self.queues.iter().flat_map(|change| self.without_job_queue_by_queue(change));
+        self.conflicts_by_queue().chain(self.outside_by_queue()).chain(without_job_queue)
     }
 
     /// Rules of a new or changed queue whose orders cannot be held afterwards, as `queue.field`.
     #[must_use]
     pub fn without_job_queue(&self, change: &QueueChange) -> Vec<FieldError> {
+        self.without_job_queue_by_queue(change).map(named).collect()
+    }
+
+    fn without_job_queue_by_queue(&self, change: &QueueChange) -> impl Iterator<Item = QueueError> {
         let Settings { id, tenant, rules, .. } = &change.settings;
         let JobQueuePlan { after, kept_unreadable, .. } = &self.job_queues;
         of_queue(id, rules_without_job_queue(rules, tenant, after, kept_unreadable))
@@ -379,12 +395,7 @@ impl Plan {
     /// The warnings about one queue, by field.
     #[must_use]
     pub fn warnings_about(&self, queue: &QueueId) -> Vec<FieldError> {
-        let prefix = format!("{queue}.");
-        let of_queue = |warning: FieldError| {
-            let field = warning.field.strip_prefix(&prefix)?.to_owned();
-            Some(FieldError::new(field, warning.fault))
-        };
-        self.warnings().into_iter().filter_map(of_queue).collect()
+        self.warnings_by_queue().filter(|(id, _)| id == queue).map(|(_, warning)| warning).collect()
     }
 
     /// Why the plan cannot be executed at `now`, as `queue.field`: draws that cannot take place, and changes of events that are
@@ -397,11 +408,15 @@ impl Plan {
     /// Values of queues and job queues that the new and changed tenants do not allow, as `queue.field`.
     #[must_use]
     pub fn outside(&self) -> Vec<FieldError> {
-        let of = |tenant| {
-            let queues = values_outside(tenant, self.all_queues_after());
-            queues.into_iter().chain(self.job_queues.outside(tenant))
-        };
-        self.tenants.iter().flat_map(|change| of(&change.tenant)).collect()
+        self.outside_by_queue().map(named).chain(self.job_queues_outside()).collect()
+    }
+
+    fn outside_by_queue(&self) -> impl Iterator<Item = QueueError> {
+        self.tenants.iter().flat_map(|change| outside_by_queue(&change.tenant, self.all_queues_after()))
+    }
+
+    fn job_queues_outside(&self) -> impl Iterator<Item = FieldError> {
+        self.tenants.iter().flat_map(|change| self.job_queues.outside(&change.tenant))
     }
 }
 
@@ -410,266 +425,66 @@ fn is_unchanged(last: &Settings, settings: &Settings) -> bool {
     last.eq_ignoring_revision(settings) && last.line.epoch == settings.line.epoch
 }
 
-/// Values of a tenant's queues that its lists do not allow, as `queue.field`.
-pub fn values_outside<'a>(tenant: &Tenant, queues: impl IntoIterator<Item = &'a Settings>) -> Vec<FieldError> {
-    let own = queues.into_iter().filter(|queue| queue.tenant == tenant.id);
-    own.flat_map(|queue| of_queue(&queue.id, tenant.refusals(queue, None, true))).collect()
+/// Completes the draws of events and the keys of invitations from the settings before. Returns an error for each sale key that is not
+/// among `keys`, and for each event that states something else about its beacon.
+pub fn complete_sale_keys(
+    before: Option<&Settings>,
+    settings: &mut Settings,
+    keys: &SaleKeys,
+    salts: SaltPolicy,
+) -> Vec<FieldError> {
+    let mut errors = complete_draws(before.map(|before| &before.line), &mut settings.line, keys, salts);
+    let held = before.map_or(&[][..], |before| &before.invitations);
+    errors.extend(complete_invitations(held, &mut settings.invitations, keys));
+    errors
 }
 
-/// Puts the ID of a queue in front of the fields.
-fn of_queue(id: &QueueId, errors: Vec<FieldError>) -> Vec<FieldError> {
-    let prefixed = |FieldError { field, fault }: FieldError| FieldError::new(format!("{id}.{field}"), fault);
-    errors.into_iter().map(prefixed).collect()
+/// A reset since the document was written began a later epoch, which a change of the document must not undo. The epoch of settings
+/// that cannot be read is that of the tickets.
+fn set_epoch_and_revision(
+    line: &mut LineRules,
+    before: Option<&Settings>,
+    unreadable: Option<&UnreadableQueue>,
+    first_epoch: u64,
+) {
+    let least_epoch = match (before, unreadable) {
+        (Some(before), _) => before.line.epoch,
+        (None, Some(_)) => 0,
+        (None, None) => first_epoch,
+    };
+    line.epoch = line.epoch.max(least_epoch);
+    let replaces = before.map(|before| before.line.revision);
+    line.revision = match unreadable {
+        Some(unreadable) => unreadable.revision.max(replaces.unwrap_or_default()) + 1,
+        None => replaces.unwrap_or(1),
+    };
+}
+
+/// Values of a tenant's queues that its lists do not allow, as `queue.field`.
+pub fn values_outside<'a>(tenant: &Tenant, queues: impl IntoIterator<Item = &'a Settings>) -> Vec<FieldError> {
+    outside_by_queue(tenant, queues).map(named).collect()
+}
+
+fn outside_by_queue<'a>(
+    tenant: &Tenant,
+    queues: impl IntoIterator<Item = &'a Settings>,
+) -> impl Iterator<Item = QueueError> {
+    let own = queues.into_iter().filter(|queue| queue.tenant == tenant.id);
+    own.flat_map(|queue| of_queue(&queue.id, tenant.refusals(queue, None, true)))
+}
+
+/// An error in a field of a queue.
+pub type QueueError = (QueueId, FieldError);
+
+fn of_queue(id: &QueueId, errors: Vec<FieldError>) -> impl Iterator<Item = QueueError> + use<> {
+    let id = id.clone();
+    errors.into_iter().map(move |error| (id.clone(), error))
+}
+
+/// The error as `queue.field`.
+fn named((id, error): QueueError) -> FieldError {
+    error.within(id)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::parse_settings_document;
-    use super::*;
-
-    fn document(queues: &[(&str, u64)]) -> Document {
-        let queue = |(id, quota): &(&str, u64)| {
-            json!({
-                "id": id, "tenant": "acme", "hosts": [format!("{id}.example.com")], "quota": quota,
-                "handover": { "kind": "check" },
-            })
-        };
-        let queues: Vec<_> = queues.iter().map(queue).collect();
-        parse_settings_document(&json!({ "tenants": [{ "id": "acme", "name": "Acme" }], "queues": queues })).unwrap()
-    }
-
-    fn stored(queues: &[(&str, u64)]) -> StoredSettings {
-        let Document { tenants, queues, .. } = document(queues);
-        StoredSettings { tenants, queues, ..StoredSettings::default() }
-    }
-
-    fn ids<'a>(queues: impl IntoIterator<Item = &'a QueueId>) -> Vec<String> {
-        queues.into_iter().map(ToString::to_string).collect()
-    }
-
-    fn written(plan: &Plan) -> Vec<(String, Option<u64>)> {
-        plan.queues.iter().map(|it| (it.settings.id.to_string(), it.replaces)).collect()
-    }
-
-    fn id(text: &str) -> QueueId {
-        text.parse().unwrap()
-    }
-
-    #[test]
-    fn queues_with_locked_events_keep_their_stored_settings() {
-        let document = |lobby_at: &str, quota: u64| {
-            let queue = |id: &str, lobby_at: &str| {
-                let sale = json!({
-                    "id": "sale", "lobby_at": lobby_at, "starts_at": "2027-03-04T10:00:00Z", "ends_at": "2027-03-04T14:00:00Z",
-                });
-                json!({
-                    "id": id, "tenant": "acme", "hosts": [format!("{id}.example.com")], "quota": quota,
-                    "handover": { "kind": "check" }, "mode": "scheduled", "events": [sale],
-                })
-            };
-            let queues = [queue("tour", lobby_at), queue("tour-2", "2027-03-04T09:30:00Z")];
-            parse_settings_document(&json!({ "tenants": [{ "id": "acme", "name": "Acme" }], "queues": queues }))
-                .unwrap()
-        };
-        let Document { tenants, queues, .. } = document("2027-03-04T09:30:00Z", 1);
-        let stored = StoredSettings { tenants, queues, ..StoredSettings::default() };
-        let lobby = "2027-03-04T09:35:00Z".parse::<crate::Timestamp>().unwrap().micros();
-        let mut plan = Plan::of(&stored, document("2027-03-04T09:40:00Z", 2), &PlanOptions::default());
-        let locked: Vec<_> = plan.keep_locked(&stored, lobby).into_iter().map(|error| error.field).collect();
-        assert_eq!(locked, ["tour.events[0].lobby_at"]);
-        assert_eq!(
-            (written(&plan), plan.kept.clone()),
-            (vec![("tour-2".to_owned(), Some(1))], vec![(id("tour"), KeptReason::EventLocked)],)
-        );
-        let after: Vec<_> = plan.queues_after.iter().map(|queue| queue.line.quota).collect();
-        assert_eq!(after, [1, 2], "nothing of the queue is changed");
-        assert!(plan.keep_locked(&stored, lobby).is_empty());
-    }
-
-    #[test]
-    fn postponed_event_keeps_its_lobby_over_reloads() {
-        let document = |starts_at: &str| {
-            let sale =
-                json!({ "id": "sale", "starts_at": starts_at, "ends_at": "2027-03-04T14:00:00Z", "order": "arrival" });
-            let queue = json!({
-                "id": "tour", "tenant": "acme", "hosts": ["tour.example.com"], "quota": 1, "handover": { "kind": "check" },
-                "mode": "scheduled", "events": [sale],
-            });
-            parse_settings_document(&json!({ "tenants": [{ "id": "acme", "name": "Acme" }], "queues": [queue] }))
-                .unwrap()
-        };
-        let (first, postponed) = (document("2027-03-04T10:00:00Z"), document("2027-03-04T11:00:00Z"));
-        let lobby = "2027-03-04T09:30:00Z".parse::<crate::Timestamp>().unwrap();
-        let stored = |queues: &[Settings]| StoredSettings {
-            tenants: first.tenants.clone(),
-            queues: queues.to_vec(),
-            ..StoredSettings::default()
-        };
-        let plan = |stored: &StoredSettings, file: &Document, last: &Document| {
-            let options = PlanOptions { now: Some(lobby.micros()), last_applied: Some(last), ..PlanOptions::default() };
-            Plan::of(stored, file.clone(), &options)
-        };
-        let before = stored(&first.queues);
-        let applied = plan(&before, &postponed, &first);
-        assert!(applied.locked_events(&before, lobby.micros()).is_empty());
-        assert_eq!(applied.queues_after[0].line.events[0].lobby_at(), lobby);
-        let after = stored(&applied.queues_after);
-        assert!(plan(&after, &postponed, &postponed).is_empty(), "the same file again");
-        assert!(plan(&after, &first, &first).is_empty(), "the event was postponed elsewhere");
-    }
-
-    #[test]
-    fn only_new_and_changed_entries_are_written() {
-        let mut stored = stored(&[("same", 1), ("tour", 1)]);
-        stored.queues[1].line.revision = 7;
-        let plan = Plan::of(&stored, document(&[("same", 1), ("tour", 2), ("gig", 3)]), &PlanOptions::default());
-        assert_eq!(written(&plan), [("tour".to_owned(), Some(7)), ("gig".to_owned(), None)]);
-        let change = FieldChange { field: "quota".to_owned(), from: json!(1), to: json!(2) };
-        assert_eq!(plan.queues[0].changes, [change]);
-        assert!(plan.tenants.is_empty() && plan.kept.is_empty() && plan.removed.is_empty());
-        assert_eq!(plan.queues_after.len(), 3);
-
-        let plan = Plan::of(&StoredSettings::default(), document(&[]), &PlanOptions::default());
-        assert!(plan.tenants[0].created && !plan.is_empty());
-    }
-
-    #[test]
-    fn job_queue_with_orders_of_a_rule_stays() {
-        let rule = json!({ "action": "hold", "job_queue": "orders.fifo", "method": ["POST"] });
-        let document = |rules: &Value, job_queues: &Value| {
-            let handover = json!({ "kind": "proxy", "origin": "https://shop.example" });
-            let queue = json!({ "id": "tour", "tenant": "acme", "hosts": ["a.example"], "rules": rules, "quota": 1, "handover": handover });
-            let tenants = json!([{ "id": "acme", "name": "Acme" }]);
-            parse_settings_document(&json!({ "tenants": tenants, "queues": [queue], "job_queues": job_queues }))
-                .unwrap()
-        };
-        let orders = json!([{ "id": "orders.fifo", "tenant": "acme", "target": { "kind": "origin" } }]);
-        let whole = document(&json!([rule]), &orders);
-        let settings = whole.job_queues[0].clone();
-        let job_queues = vec![StoredJobQueue { settings, revision: 1, retired_secret: None, restored_from: None }];
-        let stored = StoredSettings { tenants: whole.tenants, queues: whole.queues, job_queues, ..Default::default() };
-        let options = PlanOptions { unlisted: Unlisted::Remove, ..PlanOptions::default() };
-        let plan = |stored: &StoredSettings, document| Plan::of(stored, document, &options);
-        let kept = plan(&stored, document(&json!([rule]), &json!([])));
-        assert!(kept.job_queues.is_empty());
-        let warnings: Vec<_> = kept.warnings().into_iter().map(|it| it.field).collect();
-        assert_eq!(warnings, ["orders.fifo"]);
-        let removed = plan(&stored, document(&json!([]), &json!([])));
-        assert_eq!((removed.job_queues.removed.len(), removed.warnings().len()), (1, 0));
-        let missing = plan(&StoredSettings::default(), document(&json!([rule]), &json!([]))).warnings();
-        assert_eq!(missing.iter().map(|it| it.field.as_str()).collect::<Vec<_>>(), ["tour.rules[0].job_queue"]);
-        assert!(plan(&StoredSettings::default(), document(&json!([rule]), &orders)).warnings().is_empty());
-        let unreadable_job_queues = vec![("orders.fifo".parse().unwrap(), 1)];
-        let unreadable = StoredSettings { unreadable_job_queues, ..StoredSettings::default() };
-        assert!(plan(&unreadable, document(&json!([rule]), &json!([]))).warnings().is_empty(), "it stays");
-    }
-
-    #[test]
-    fn unlisted_queues_stay_or_are_removed() {
-        let mut stored = stored(&[("gig", 1), ("old", 1), ("tour", 1)]);
-        stored.unreadable.push(unreadable("broken", 1));
-        let with = |unlisted| {
-            let plan = Plan::of(&stored, document(&[("tour", 1)]), &PlanOptions { unlisted, ..PlanOptions::default() });
-            (ids(&plan.removed), ids(plan.kept_because(KeptReason::NotListed)), plan.all_queues_after().count())
-        };
-        let list = |all: &[&str]| all.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
-        assert_eq!(with(Unlisted::Keep), (list(&[]), list(&["gig", "old"]), 3));
-        assert_eq!(with(Unlisted::Remove), (list(&["gig", "old"]), list(&[]), 1));
-        // A queue that is not stored may still be cached.
-        let only = [id("tour"), id("old"), id("lost")];
-        assert_eq!(with(Unlisted::RemoveOnly(&only)), (list(&["lost", "old"]), list(&["gig"]), 2));
-        let plan =
-            Plan::of(&stored, document(&[]), &PlanOptions { unlisted: Unlisted::Remove, ..PlanOptions::default() });
-        assert_eq!(ids(plan.kept_because(KeptReason::Unreadable)), ["broken"]);
-    }
-
-    fn unreadable(queue: &str, revision: u64) -> UnreadableQueue {
-        UnreadableQueue { id: id(queue), revision, reason: "the rules".to_owned() }
-    }
-
-    #[test]
-    fn unreadable_settings_of_the_document_are_replaced() {
-        let mut stored = stored(&[("cached", 1)]);
-        stored.queues[0].line.epoch = 9;
-        stored.unreadable = vec![unreadable("cached", 1), unreadable("tour", 7)];
-        let options = PlanOptions { first_epoch: 100, ..PlanOptions::default() };
-        let plan = Plan::of(&stored, document(&[("cached", 1), ("tour", 2)]), &options);
-        let written = plan.queues.iter().map(|it| {
-            assert!(it.replaces_unreadable);
-            (it.settings.id.as_str(), it.settings.line.revision, it.settings.line.epoch)
-        });
-        assert_eq!(written.collect::<Vec<_>>(), [("cached", 2, 9), ("tour", 8, 1)]);
-    }
-
-    #[test]
-    fn epoch_of_a_stored_queue_never_decreases() {
-        let mut stored = stored(&[("tour", 1)]);
-        stored.queues[0].line.epoch = 9;
-        let options = PlanOptions { first_epoch: 100, ..PlanOptions::default() };
-        let plan = Plan::of(&stored, document(&[("tour", 2), ("gig", 1)]), &options);
-        let epochs: Vec<_> = plan.queues.iter().map(|change| change.settings.line.epoch).collect();
-        assert_eq!(epochs, [9, 100], "of the reset, and of a new queue");
-        let mut wanted = document(&[("tour", 1)]);
-        wanted.queues[0].line.epoch = 10;
-        let plan = Plan::of(&stored, wanted, &options);
-        assert_eq!(plan.queues[0].changes.iter().map(|it| it.field.as_str()).collect::<Vec<_>>(), ["epoch"]);
-    }
-
-    #[test]
-    fn unknown_stored_fields_are_kept() {
-        let mut stored = stored(&[("tour", 1)]);
-        stored.queues[0].unknown_fields.insert("newer".to_owned(), json!(1));
-        let plan = Plan::of(&stored, document(&[("tour", 2)]), &PlanOptions::default());
-        assert_eq!(plan.queues[0].settings.unknown_fields["newer"], 1);
-    }
-
-    #[test]
-    fn changes_elsewhere_stay_until_the_source_changes() {
-        let last = document(&[("tour", 1), ("gone", 1), ("lost", 1)]);
-        let options = PlanOptions { last_applied: Some(&last), ..PlanOptions::default() };
-        let mut stored = stored(&[("tour", 5)]);
-        stored.removed.push(id("gone"));
-
-        let plan = Plan::of(&stored, last.clone(), &options);
-        assert_eq!(written(&plan), [("lost".to_owned(), None)], "a lost queue is created, a removed one is not");
-        let reasons = [(id("gone"), KeptReason::RemovedElsewhere), (id("tour"), KeptReason::ChangedElsewhere)];
-        assert_eq!(plan.kept, reasons);
-        assert_eq!(plan.queues_after[0].line.quota, 5);
-
-        let plan = Plan::of(&stored, document(&[("tour", 2), ("gone", 2)]), &options);
-        assert_eq!(written(&plan), [("tour".to_owned(), Some(1)), ("gone".to_owned(), None)]);
-        assert!(plan.queues[0].overrides, "the change elsewhere is replaced");
-        let stored = self::stored(&[("tour", 1)]);
-        assert!(!Plan::of(&stored, document(&[("tour", 2)]), &options).queues[0].overrides);
-    }
-
-    #[test]
-    fn tenants_keep_changes_made_elsewhere() {
-        let last = document(&[]);
-        let mut stored = stored(&[]);
-        stored.tenants[0].name = "Acme Inc.".to_owned();
-        let options = PlanOptions { last_applied: Some(&last), ..PlanOptions::default() };
-        let plan = Plan::of(&stored, last.clone(), &options);
-        assert!(plan.is_empty() && plan.tenants_after[0].name == "Acme Inc.");
-        assert_eq!(Plan::of(&stored, last, &PlanOptions::default()).tenants[0].tenant.name, "Acme");
-    }
-
-    #[test]
-    fn conflicts_with_queues_that_stay_are_found() {
-        let mut stored = stored(&[("a", 1)]);
-        stored.queues[0].hosts = document(&[("tour", 1)]).queues[0].hosts.clone();
-        let plan = Plan::of(&stored, document(&[("tour", 1)]), &PlanOptions::default());
-        assert_eq!(plan.conflicts().iter().map(|it| it.field.as_str()).collect::<Vec<_>>(), ["tour.hosts[0]"]);
-        let options = PlanOptions { unlisted: Unlisted::Remove, ..PlanOptions::default() };
-        assert!(Plan::of(&stored, document(&[("tour", 1)]), &options).conflicts().is_empty());
-    }
-
-    #[test]
-    fn lists_of_a_tenant_must_allow_queues_that_stay() {
-        let mut wanted = document(&[]);
-        wanted.tenants[0] =
-            Tenant::from_value(&json!({ "id": "acme", "name": "Acme", "domains": ["example.org"] })).unwrap();
-        let plan = Plan::of(&stored(&[("tour", 1)]), wanted, &PlanOptions::default());
-        assert_eq!(plan.outside().iter().map(|it| it.field.as_str()).collect::<Vec<_>>(), ["tour.hosts[0]"]);
-    }
-}
+mod tests;

@@ -4,9 +4,9 @@ use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value};
 use tracing::debug;
 use vestibule_core::settings::{
-    FieldChange, FieldErrorCode, SaltPolicy, Settings, complete_draws, complete_invitations, differences,
-    invented_beacon_values, keep_open_lobbies, locked_event_changes, routing_conflicts, rules_without_job_queue,
-    settle_removed_beacons, untrusted_headers,
+    FieldChange, FieldErrorCode, SaltPolicy, Settings, complete_sale_keys, differences, invented_beacon_values,
+    keep_open_lobbies, locked_event_changes, routing_conflicts, rules_without_job_queue, settle_removed_beacons,
+    untrusted_headers,
 };
 use vestibule_core::{PutMode, PutOutcome, QueueId, TenantId};
 use vestibule_records::{EphemeralKey, EphemeralKind, event_report};
@@ -153,11 +153,7 @@ async fn refuse_missing_job_queues(
 
 /// Completes the draws of events and the keys of invitations.
 fn complete(admin: &Admin, before: Option<&Settings>, settings: &mut Settings) -> Result<(), Problem> {
-    let mut errors =
-        complete_draws(before.map(|before| &before.line), &mut settings.line, &admin.sale_keys, SaltPolicy::Random);
-    let held = before.map_or(&[][..], |before| &before.invitations);
-    errors.extend(complete_invitations(held, &mut settings.invitations, &admin.sale_keys));
-    Problem::unless_valid(errors)
+    Problem::unless_valid(complete_sale_keys(before, settings, &admin.sale_keys, SaltPolicy::Random))
 }
 
 /// Checks that the principal can create queues and job queues of this tenant.

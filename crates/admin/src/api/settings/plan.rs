@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 use vestibule_core::settings::{
-    Document, FieldChange, FieldError, JobQueueChange, KeptReason, Plan, PlanOptions, QueueChange, SaltPolicy,
+    Document, FieldChange, JobQueueChange, KeptReason, Plan, PlanOptions, QueueChange, SaltPolicy, Settings,
     StoredSettings, Tenant, TenantChange, Unlisted, untrusted_headers,
 };
 use vestibule_core::{Message, Micros, Store, StoreError};
@@ -224,7 +224,7 @@ fn reject_untrusted_headers(admin: &Admin, plan: &Plan) -> Result<(), Problem> {
     let errors = with_changed_rules(plan)
         .flat_map(|queue| {
             let errors = untrusted_headers(&queue.settings.rules, &admin.trusted_headers).into_iter();
-            errors.map(|error| FieldError::new(format!("{}.{}", queue.settings.id, error.field), error.fault))
+            errors.map(|error| error.within(&queue.settings.id))
         })
         .collect();
     Problem::unless_valid(errors)
@@ -267,10 +267,7 @@ fn reject_foreign_themes(stored: &StoredSettings, plan: &Plan) -> Result<(), Pro
     let mut tenants: Vec<Tenant> = stored.tenants.clone();
     tenants.retain(|stored| plan.tenants_after.iter().all(|tenant| tenant.id != stored.id));
     tenants.extend(plan.tenants_after.iter().cloned());
-    let refusal = |queue| {
-        let FieldError { field, fault } = theme_refusal(queue, &tenants, true)?;
-        Some(FieldError::new(format!("{}.{field}", queue.id), fault))
-    };
+    let refusal = |queue: &Settings| Some(theme_refusal(queue, &tenants, true)?.within(&queue.id));
     Problem::unless_valid(plan.queues.iter().filter_map(|change| refusal(&change.settings)).collect())
 }
 
@@ -279,7 +276,7 @@ async fn reject_takeovers(admin: &Admin, plan: &Plan) -> Result<(), Problem> {
     let mut errors = Vec::new();
     for TenantChange { tenant, .. } in plan.tenants.iter().filter(|change| change.created) {
         let error = takeover_refusal(admin, tenant).await?;
-        errors.extend(error.map(|it| FieldError::new(format!("{}.{}", tenant.id, it.field), it.fault)));
+        errors.extend(error.map(|error| error.within(&tenant.id)));
     }
     Problem::unless_valid(errors)
 }

@@ -1,0 +1,245 @@
+use super::super::parse_settings_document;
+use super::*;
+
+fn document(queues: &[(&str, u64)]) -> Document {
+    let queue = |(id, quota): &(&str, u64)| {
+        json!({
+            "id": id, "tenant": "acme", "hosts": [format!("{id}.example.com")], "quota": quota,
+            "handover": { "kind": "check" },
+        })
+    };
+    let queues: Vec<_> = queues.iter().map(queue).collect();
+    parse_settings_document(&json!({ "tenants": [{ "id": "acme", "name": "Acme" }], "queues": queues })).unwrap()
+}
+
+fn stored(queues: &[(&str, u64)]) -> StoredSettings {
+    let Document { tenants, queues, .. } = document(queues);
+    StoredSettings { tenants, queues, ..StoredSettings::default() }
+}
+
+fn ids<'a>(queues: impl IntoIterator<Item = &'a QueueId>) -> Vec<String> {
+    queues.into_iter().map(ToString::to_string).collect()
+}
+
+fn written(plan: &Plan) -> Vec<(String, Option<u64>)> {
+    plan.queues.iter().map(|it| (it.settings.id.to_string(), it.replaces)).collect()
+}
+
+fn id(text: &str) -> QueueId {
+    text.parse().unwrap()
+}
+
+#[test]
+fn queues_with_locked_events_keep_their_stored_settings() {
+    let document = |lobby_at: &str, quota: u64| {
+        let queue = |id: &str, lobby_at: &str| {
+            let sale = json!({
+                "id": "sale", "lobby_at": lobby_at, "starts_at": "2027-03-04T10:00:00Z", "ends_at": "2027-03-04T14:00:00Z",
+            });
+            json!({
+                "id": id, "tenant": "acme", "hosts": [format!("{id}.example.com")], "quota": quota,
+                "handover": { "kind": "check" }, "mode": "scheduled", "events": [sale],
+            })
+        };
+        let queues = [queue("tour", lobby_at), queue("tour-2", "2027-03-04T09:30:00Z")];
+        parse_settings_document(&json!({ "tenants": [{ "id": "acme", "name": "Acme" }], "queues": queues })).unwrap()
+    };
+    let Document { tenants, queues, .. } = document("2027-03-04T09:30:00Z", 1);
+    let stored = StoredSettings { tenants, queues, ..StoredSettings::default() };
+    let lobby = "2027-03-04T09:35:00Z".parse::<crate::Timestamp>().unwrap().micros();
+    let mut plan = Plan::of(&stored, document("2027-03-04T09:40:00Z", 2), &PlanOptions::default());
+    let locked = plan.keep_locked(&stored, lobby).into_iter().map(|(queue, error)| (queue, error.field));
+    assert_eq!(locked.collect::<Vec<_>>(), [(id("tour"), "events[0].lobby_at".to_owned())]);
+    assert_eq!(
+        (written(&plan), plan.kept.clone()),
+        (vec![("tour-2".to_owned(), Some(1))], vec![(id("tour"), KeptReason::EventLocked)],)
+    );
+    let after: Vec<_> = plan.queues_after.iter().map(|queue| queue.line.quota).collect();
+    assert_eq!(after, [1, 2], "nothing of the queue is changed");
+    assert!(plan.keep_locked(&stored, lobby).is_empty());
+}
+
+#[test]
+fn postponed_event_keeps_its_lobby_over_reloads() {
+    let document = |starts_at: &str| {
+        let sale =
+            json!({ "id": "sale", "starts_at": starts_at, "ends_at": "2027-03-04T14:00:00Z", "order": "arrival" });
+        let queue = json!({
+            "id": "tour", "tenant": "acme", "hosts": ["tour.example.com"], "quota": 1, "handover": { "kind": "check" },
+            "mode": "scheduled", "events": [sale],
+        });
+        parse_settings_document(&json!({ "tenants": [{ "id": "acme", "name": "Acme" }], "queues": [queue] })).unwrap()
+    };
+    let (first, postponed) = (document("2027-03-04T10:00:00Z"), document("2027-03-04T11:00:00Z"));
+    let lobby = "2027-03-04T09:30:00Z".parse::<crate::Timestamp>().unwrap();
+    let stored = |queues: &[Settings]| StoredSettings {
+        tenants: first.tenants.clone(),
+        queues: queues.to_vec(),
+        ..StoredSettings::default()
+    };
+    let plan = |stored: &StoredSettings, file: &Document, last: &Document| {
+        let options = PlanOptions { now: Some(lobby.micros()), last_applied: Some(last), ..PlanOptions::default() };
+        Plan::of(stored, file.clone(), &options)
+    };
+    let before = stored(&first.queues);
+    let applied = plan(&before, &postponed, &first);
+    assert!(applied.locked_events(&before, lobby.micros()).is_empty());
+    assert_eq!(applied.queues_after[0].line.events[0].lobby_at(), lobby);
+    let after = stored(&applied.queues_after);
+    assert!(plan(&after, &postponed, &postponed).is_empty(), "the same file again");
+    assert!(plan(&after, &first, &first).is_empty(), "the event was postponed elsewhere");
+}
+
+#[test]
+fn only_new_and_changed_entries_are_written() {
+    let mut stored = stored(&[("same", 1), ("tour", 1)]);
+    stored.queues[1].line.revision = 7;
+    let plan = Plan::of(&stored, document(&[("same", 1), ("tour", 2), ("gig", 3)]), &PlanOptions::default());
+    assert_eq!(written(&plan), [("tour".to_owned(), Some(7)), ("gig".to_owned(), None)]);
+    let change = FieldChange { field: "quota".to_owned(), from: json!(1), to: json!(2) };
+    assert_eq!(plan.queues[0].changes, [change]);
+    assert!(plan.tenants.is_empty() && plan.kept.is_empty() && plan.removed.is_empty());
+    assert_eq!(plan.queues_after.len(), 3);
+
+    let plan = Plan::of(&StoredSettings::default(), document(&[]), &PlanOptions::default());
+    assert!(plan.tenants[0].created && !plan.is_empty());
+}
+
+#[test]
+fn job_queue_with_orders_of_a_rule_stays() {
+    let rule = json!({ "action": "hold", "job_queue": "orders.fifo", "method": ["POST"] });
+    let document = |rules: &Value, job_queues: &Value| {
+        let handover = json!({ "kind": "proxy", "origin": "https://shop.example" });
+        let queue = json!({ "id": "tour", "tenant": "acme", "hosts": ["a.example"], "rules": rules, "quota": 1, "handover": handover });
+        let tenants = json!([{ "id": "acme", "name": "Acme" }]);
+        parse_settings_document(&json!({ "tenants": tenants, "queues": [queue], "job_queues": job_queues })).unwrap()
+    };
+    let orders = json!([{ "id": "orders.fifo", "tenant": "acme", "target": { "kind": "origin" } }]);
+    let whole = document(&json!([rule]), &orders);
+    let settings = whole.job_queues[0].clone();
+    let job_queues = vec![StoredJobQueue { settings, revision: 1, retired_secret: None, restored_from: None }];
+    let stored = StoredSettings { tenants: whole.tenants, queues: whole.queues, job_queues, ..Default::default() };
+    let options = PlanOptions { unlisted: Unlisted::Remove, ..PlanOptions::default() };
+    let plan = |stored: &StoredSettings, document| Plan::of(stored, document, &options);
+    let kept = plan(&stored, document(&json!([rule]), &json!([])));
+    assert!(kept.job_queues.is_empty());
+    let warnings: Vec<_> = kept.warnings().into_iter().map(|it| it.field).collect();
+    assert_eq!(warnings, ["orders.fifo"]);
+    assert!(kept.warnings_about(&id("orders")).is_empty(), "it is about a job queue whose ID begins like this queue");
+    let removed = plan(&stored, document(&json!([]), &json!([])));
+    assert_eq!((removed.job_queues.removed.len(), removed.warnings().len()), (1, 0));
+    let missing = plan(&StoredSettings::default(), document(&json!([rule]), &json!([]))).warnings();
+    assert_eq!(missing.iter().map(|it| it.field.as_str()).collect::<Vec<_>>(), ["tour.rules[0].job_queue"]);
+    assert!(plan(&StoredSettings::default(), document(&json!([rule]), &orders)).warnings().is_empty());
+    let unreadable_job_queues = vec![("orders.fifo".parse().unwrap(), 1)];
+    let unreadable = StoredSettings { unreadable_job_queues, ..StoredSettings::default() };
+    assert!(plan(&unreadable, document(&json!([rule]), &json!([]))).warnings().is_empty(), "it stays");
+}
+
+#[test]
+fn unlisted_queues_stay_or_are_removed() {
+    let mut stored = stored(&[("gig", 1), ("old", 1), ("tour", 1)]);
+    stored.unreadable.push(unreadable("broken", 1));
+    let with = |unlisted| {
+        let plan = Plan::of(&stored, document(&[("tour", 1)]), &PlanOptions { unlisted, ..PlanOptions::default() });
+        (ids(&plan.removed), ids(plan.kept_because(KeptReason::NotListed)), plan.all_queues_after().count())
+    };
+    let list = |all: &[&str]| all.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+    assert_eq!(with(Unlisted::Keep), (list(&[]), list(&["gig", "old"]), 3));
+    assert_eq!(with(Unlisted::Remove), (list(&["gig", "old"]), list(&[]), 1));
+    // A queue that is not stored may still be cached.
+    let only = [id("tour"), id("old"), id("lost")];
+    assert_eq!(with(Unlisted::RemoveOnly(&only)), (list(&["lost", "old"]), list(&["gig"]), 2));
+    let plan = Plan::of(&stored, document(&[]), &PlanOptions { unlisted: Unlisted::Remove, ..PlanOptions::default() });
+    assert_eq!(ids(plan.kept_because(KeptReason::Unreadable)), ["broken"]);
+}
+
+fn unreadable(queue: &str, revision: u64) -> UnreadableQueue {
+    UnreadableQueue { id: id(queue), revision, reason: "the rules".to_owned() }
+}
+
+#[test]
+fn unreadable_settings_of_the_document_are_replaced() {
+    let mut stored = stored(&[("cached", 1)]);
+    stored.queues[0].line.epoch = 9;
+    stored.unreadable = vec![unreadable("cached", 1), unreadable("tour", 7)];
+    let options = PlanOptions { first_epoch: 100, ..PlanOptions::default() };
+    let plan = Plan::of(&stored, document(&[("cached", 1), ("tour", 2)]), &options);
+    let written = plan.queues.iter().map(|it| {
+        assert!(it.replaces_unreadable);
+        (it.settings.id.as_str(), it.settings.line.revision, it.settings.line.epoch)
+    });
+    assert_eq!(written.collect::<Vec<_>>(), [("cached", 2, 9), ("tour", 8, 1)]);
+}
+
+#[test]
+fn epoch_of_a_stored_queue_never_decreases() {
+    let mut stored = stored(&[("tour", 1)]);
+    stored.queues[0].line.epoch = 9;
+    let options = PlanOptions { first_epoch: 100, ..PlanOptions::default() };
+    let plan = Plan::of(&stored, document(&[("tour", 2), ("gig", 1)]), &options);
+    let epochs: Vec<_> = plan.queues.iter().map(|change| change.settings.line.epoch).collect();
+    assert_eq!(epochs, [9, 100], "of the reset, and of a new queue");
+    let mut wanted = document(&[("tour", 1)]);
+    wanted.queues[0].line.epoch = 10;
+    let plan = Plan::of(&stored, wanted, &options);
+    assert_eq!(plan.queues[0].changes.iter().map(|it| it.field.as_str()).collect::<Vec<_>>(), ["epoch"]);
+}
+
+#[test]
+fn unknown_stored_fields_are_kept() {
+    let mut stored = stored(&[("tour", 1)]);
+    stored.queues[0].unknown_fields.insert("newer".to_owned(), json!(1));
+    let plan = Plan::of(&stored, document(&[("tour", 2)]), &PlanOptions::default());
+    assert_eq!(plan.queues[0].settings.unknown_fields["newer"], 1);
+}
+
+#[test]
+fn changes_elsewhere_stay_until_the_source_changes() {
+    let last = document(&[("tour", 1), ("gone", 1), ("lost", 1)]);
+    let options = PlanOptions { last_applied: Some(&last), ..PlanOptions::default() };
+    let mut stored = stored(&[("tour", 5)]);
+    stored.removed.push(id("gone"));
+
+    let plan = Plan::of(&stored, last.clone(), &options);
+    assert_eq!(written(&plan), [("lost".to_owned(), None)], "a lost queue is created, a removed one is not");
+    let reasons = [(id("gone"), KeptReason::RemovedElsewhere), (id("tour"), KeptReason::ChangedElsewhere)];
+    assert_eq!(plan.kept, reasons);
+    assert_eq!(plan.queues_after[0].line.quota, 5);
+
+    let plan = Plan::of(&stored, document(&[("tour", 2), ("gone", 2)]), &options);
+    assert_eq!(written(&plan), [("tour".to_owned(), Some(1)), ("gone".to_owned(), None)]);
+    assert!(plan.queues[0].overrides, "the change elsewhere is replaced");
+    let stored = self::stored(&[("tour", 1)]);
+    assert!(!Plan::of(&stored, document(&[("tour", 2)]), &options).queues[0].overrides);
+}
+
+#[test]
+fn tenants_keep_changes_made_elsewhere() {
+    let last = document(&[]);
+    let mut stored = stored(&[]);
+    stored.tenants[0].name = "Acme Inc.".to_owned();
+    let options = PlanOptions { last_applied: Some(&last), ..PlanOptions::default() };
+    let plan = Plan::of(&stored, last.clone(), &options);
+    assert!(plan.is_empty() && plan.tenants_after[0].name == "Acme Inc.");
+    assert_eq!(Plan::of(&stored, last, &PlanOptions::default()).tenants[0].tenant.name, "Acme");
+}
+
+#[test]
+fn conflicts_with_queues_that_stay_are_found() {
+    let mut stored = stored(&[("a", 1)]);
+    stored.queues[0].hosts = document(&[("tour", 1)]).queues[0].hosts.clone();
+    let plan = Plan::of(&stored, document(&[("tour", 1)]), &PlanOptions::default());
+    assert_eq!(plan.conflicts().iter().map(|it| it.field.as_str()).collect::<Vec<_>>(), ["tour.hosts[0]"]);
+    let options = PlanOptions { unlisted: Unlisted::Remove, ..PlanOptions::default() };
+    assert!(Plan::of(&stored, document(&[("tour", 1)]), &options).conflicts().is_empty());
+}
+
+#[test]
+fn lists_of_a_tenant_must_allow_queues_that_stay() {
+    let mut wanted = document(&[]);
+    wanted.tenants[0] =
+        Tenant::from_value(&json!({ "id": "acme", "name": "Acme", "domains": ["example.org"] })).unwrap();
+    let plan = Plan::of(&stored(&[("tour", 1)]), wanted, &PlanOptions::default());
+    assert_eq!(plan.outside().iter().map(|it| it.field.as_str()).collect::<Vec<_>>(), ["tour.hosts[0]"]);
+}

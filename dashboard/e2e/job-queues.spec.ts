@@ -144,7 +144,7 @@ test('an operator creates, changes and removes a job queue', async ({ page, back
     await page.getByRole('button', { name: 'Rotate signing secret' }).click()
     await dialog(page).getByRole('button', { name: 'Rotate signing secret' }).click()
     await expect(page.getByText(/^whsec_/)).toBeVisible()
-    await expect(page.getByText('The secret before it also signs calls until')).toBeVisible()
+    await expect(page.getByText('The previous secret also signs calls until')).toBeVisible()
   })
   await test.step('it is removed', async () => {
     await page.getByRole('button', { name: 'Actions' }).click()

@@ -30,7 +30,7 @@ const READ_BATCH: usize = RECEIVE_BYTES as usize / PAYLOAD_MAX;
 const UNAVAILABLE_WAIT: Duration = Duration::from_secs(30);
 
 /// What became of a message.
-pub enum Brought {
+pub enum MessageOutcome {
     /// Its job is leased.
     Started(LeasedJob),
     /// Its job can't start yet. The message is hidden until it may.
@@ -183,7 +183,7 @@ impl SqsJobs {
         &self,
         settings: &JobQueueSettings,
         deliveries: Vec<Delivery>,
-    ) -> BackendResult<Vec<Brought>> {
+    ) -> BackendResult<Vec<MessageOutcome>> {
         let is_fifo = settings.id.is_fifo();
         let starts = match self.ask(settings, &deliveries).await {
             Ok(starts) => starts,
@@ -199,16 +199,16 @@ impl SqsJobs {
                 Start::Started(mut job) => {
                     job.payload.bytes.clone_from(&delivery.payload.bytes);
                     self.in_flight.hold(job.lease, is_fifo, delivery, settings.lease_seconds());
-                    Brought::Started(job)
+                    MessageOutcome::Started(job)
                 }
                 Start::Waits(time) => {
                     hidden.push((delivery.handle, time));
-                    Brought::Waits
+                    MessageOutcome::Waits
                 }
                 // An equal job was accepted after this one was lost.
                 Start::Finished | Start::Lost => {
                     deleted.push((delivery.handle, delivery.message.id()));
-                    Brought::Ended
+                    MessageOutcome::Ended
                 }
                 Start::NeedsPayload => {
                     let id = delivery.message.id();
@@ -216,12 +216,12 @@ impl SqsJobs {
                     match self.registry.keep_payload(settings, job, &delivery.payload).await {
                         Ok(()) => {
                             deleted.push((delivery.handle, id));
-                            Brought::Ended
+                            MessageOutcome::Ended
                         }
                         Err(error) => {
                             warn!(job_queue = %settings.id, %job, %error, "the payload of a dead letter could not be stored yet");
                             hidden.push((delivery.handle, UNAVAILABLE_WAIT));
-                            Brought::Waits
+                            MessageOutcome::Waits
                         }
                     }
                 }
@@ -245,7 +245,7 @@ impl SqsJobs {
         self.hide(is_fifo, others).await;
         // Boxed, because every receive carries this future.
         let brought = Box::pin(self.start(settings, own)).await?.into_iter();
-        let started = brought.filter_map(|it| if let Brought::Started(job) = it { Some(job) } else { None });
+        let started = brought.filter_map(|it| if let MessageOutcome::Started(job) = it { Some(job) } else { None });
         Ok(Some(started.collect()))
     }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use vestibule_core::Micros;
 use vestibule_core::jobs::{BackendResult, JobBackendError, JobGroupId, JobQueueId, JobQueueSettings};
 
-use crate::backend::{Brought, SqsJobs};
+use crate::backend::{MessageOutcome, SqsJobs};
 use crate::message::Delivery;
 
 /// The event with which Lambda hands messages to a function.
@@ -94,7 +94,11 @@ impl SqsJobs {
     ///
     /// # Errors
     /// Returns the error of Redis. The message comes again.
-    pub async fn start_message(&self, settings: &JobQueueSettings, message: SqsMessage) -> BackendResult<Brought> {
+    pub async fn start_message(
+        &self,
+        settings: &JobQueueSettings,
+        message: SqsMessage,
+    ) -> BackendResult<MessageOutcome> {
         self.forget_expired();
         // Boxed, because every invocation carries this future.
         let brought = Box::pin(self.start(settings, vec![message.delivery])).await?.pop();

@@ -8,5 +8,5 @@ mod message;
 mod queues;
 
 pub use address::{SqsPrefix, SqsPrefixError};
-pub use backend::{Brought, SqsJobs};
+pub use backend::{MessageOutcome, SqsJobs};
 pub use event::{SqsMessage, SqsMessages};

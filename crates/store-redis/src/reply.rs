@@ -188,21 +188,21 @@ impl Reply {
     pub(crate) fn visits(&mut self, visits: &[Visit]) -> Result<Vec<VisitAnswer>, StoreError> {
         let (now, quota) = (self.micros()?, self.whole()?);
         let mut answers: Vec<VisitAnswer> = Vec::with_capacity(visits.len());
-        let mut around = None;
+        let mut queue_figures = None;
         for visit in visits {
             let code = self.code()?;
             let (kind, place) = self.place(visit, code % codes::CHANGED)?;
             if code >= codes::CHANGED {
-                around = Some(self.surroundings(now, quota)?);
+                queue_figures = Some(self.queue_figures(now, quota)?);
             }
-            let Some(around) = around else { return Err(corrupt("the queue's numbers", "none")) };
-            answers.push(VisitAnswer { kind, place, ..around });
+            let Some(queue_figures) = queue_figures else { return Err(corrupt("the queue's figures", "none")) };
+            answers.push(VisitAnswer { kind, place, ..queue_figures });
         }
         Ok(answers)
     }
 
-    /// The queue's numbers, in an answer without a session.
-    fn surroundings(&mut self, now: Micros, quota: u64) -> Result<VisitAnswer, StoreError> {
+    /// The queue's figures, in an answer without a session.
+    fn queue_figures(&mut self, now: Micros, quota: u64) -> Result<VisitAnswer, StoreError> {
         Ok(VisitAnswer {
             now,
             quota,

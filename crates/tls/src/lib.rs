@@ -15,7 +15,7 @@ const FUNCTION: &str = "AWS_LAMBDA_FUNCTION_NAME";
 /// Why no connection can be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A variable that replaces the authorities leads to none.
+    /// The file named by the variable has no certificates.
     #[error("{0} names no certificate that can be read")]
     NoCertificate(&'static str),
     /// The cryptography refuses the settings.

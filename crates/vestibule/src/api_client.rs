@@ -136,7 +136,7 @@ impl ApiClient {
     /// Sends a request, and returns the status and the body of any response.
     ///
     /// # Errors
-    /// Explains why there is none.
+    /// Explains why the backoffice does not respond.
     pub(crate) async fn answer(&self, request: ApiRequest<'_>) -> anyhow::Result<(u16, Bytes)> {
         let ApiRequest { method, path, headers, body } = request;
         let mut request = Request::builder()
@@ -193,7 +193,7 @@ pub(crate) fn field_lines(problem: &Value) -> String {
 /// Prints the ID of the job in a response that says that it is enqueued.
 ///
 /// # Errors
-/// Explains that there is none.
+/// Fails if the response has no job ID.
 pub(crate) fn print_job(enqueued: &Value) -> anyhow::Result<()> {
     let Some(id) = enqueued["job_id"].as_str() else {
         bail!("the backoffice sent no job ID; it may be of another version")

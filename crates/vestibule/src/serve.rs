@@ -250,9 +250,7 @@ fn runs_jobs(options: &ServeOptions) -> bool {
         info!("this process runs no jobs: SQS carries them to the function worker");
     }
     if options.no_worker && is_memory(options.stores.jobs_address()) {
-        warn!(
-            "--no-worker with jobs in memory: nothing runs them but consumers of the API; use a Redis for --jobs, or omit the flag"
-        );
+        warn!("--no-worker with jobs in memory: only API consumers run them; use Redis for --jobs, or omit the flag");
     }
     !are_in_sqs && !options.no_worker
 }

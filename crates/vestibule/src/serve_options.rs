@@ -128,7 +128,7 @@ pub(crate) struct ServeOptions {
         long,
         env = "VESTIBULE_NETWORKS",
         value_name = "PLACE",
-        help = "Lists of networks, a folder or s3://bucket/prefix: files of one network a line, named by the file"
+        help = "Lists of networks in a folder or s3://bucket/prefix: one network per line; the file name is the list name"
     )]
     pub(crate) networks: Option<String>,
 

@@ -18,7 +18,7 @@ use vestibule_core::jobs::{
     JobBackend, JobGroupId, JobQueueId, JobQueueSettings, JobState, JobTargetKind, LeasedJob, Settled,
 };
 use vestibule_core::{Clock as _, PassSigner, Store, StoreError, SystemClock};
-use vestibule_jobs_sqs::{Brought, SqsJobs, SqsMessage, SqsMessages};
+use vestibule_jobs_sqs::{MessageOutcome, SqsJobs, SqsMessage, SqsMessages};
 use vestibule_runtime::{CachedJobQueue, Directory, JobQueues};
 
 use crate::dispatcher::{confirm, log_call};
@@ -252,9 +252,9 @@ impl Invocation<'_> {
         }
         let asked_at = Instant::now();
         match self.function.jobs.start_message(&job_queue.settings, message).await {
-            Ok(Brought::Started(job)) => self.run_job(&job_queue.settings, target, job, asked_at).await,
-            Ok(Brought::Waits) => Ran::Again,
-            Ok(Brought::Ended) => Ran::Done,
+            Ok(MessageOutcome::Started(job)) => self.run_job(&job_queue.settings, target, job, asked_at).await,
+            Ok(MessageOutcome::Waits) => Ran::Again,
+            Ok(MessageOutcome::Ended) => Ran::Done,
             Err(error) => {
                 warn!(job_queue = %job_queue.settings.id, %error, "a job could not be started; its message comes again");
                 Ran::Again

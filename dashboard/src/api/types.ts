@@ -7,7 +7,6 @@ export type Principal = Schemas['CurrentPrincipal']
 export type AuditEvent = Schemas['AuditEvent']
 export type AuditPage = Schemas['AuditPage']
 export type CreatedToken = Schemas['CreatedToken']
-export type FieldProblem = Schemas['FieldProblem']
 export type FieldChange = Schemas['FieldChange']
 export type QueueForecast = Schemas['QueueForecast']
 export type QueueReport = Schemas['QueueReport']
@@ -65,9 +64,9 @@ export type Validated = Schemas['Validated']
 export type NetworkEntry = Schemas['NetworkEntry']
 /** Measures against automated clients. */
 export type Protection = NonNullable<QueueSettings['protection']>
-/** How a queue treats a network. */
 /** How a queue knows the accounts of a site. */
 export type Identity = NonNullable<Protection['identity']>
+/** How a queue treats a network. */
 export type NetworkClass = NonNullable<Protection['networks']>[string]
 /** Texts of the operator message by language tag; `default` for all other languages. */
 export type OperatorMessage = NonNullable<QueueSettings['message']>

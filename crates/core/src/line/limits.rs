@@ -56,7 +56,7 @@ pub enum RejectionReason {
     Rate,
     /// Too many sessions joined from the address or the network.
     Limit,
-    /// The process that was asked makes no more challenges at the moment. Lines never answer so.
+    /// The process that was asked makes no more challenges at the moment. Never returned by a line.
     Challenges,
 }
 

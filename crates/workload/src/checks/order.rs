@@ -46,7 +46,7 @@ impl Place {
         trace.number.map_or(Self::Came(at), Self::Drawn)
     }
 
-    /// By how many seconds this visitor came after another. Numbers are no times.
+    /// By how many seconds this visitor came after another. Draw numbers are not times.
     fn seconds_after(self, other: Self) -> f64 {
         match (self, other) {
             (Self::Came(at), Self::Came(before)) => at.since(before),

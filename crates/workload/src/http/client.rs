@@ -82,7 +82,7 @@ pub(crate) struct Exchange {
 pub(crate) enum Received {
     /// The response to a request.
     Exchange(Box<Exchange>),
-    /// Something of a stream.
+    /// A message of a stream.
     Stream {
         /// The visitor.
         visitor: u32,

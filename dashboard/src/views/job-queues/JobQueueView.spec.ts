@@ -93,7 +93,7 @@ test('the signing secret is rotated after a confirmation', async () => {
   await press('Rotate signing secret')
   expect(sent(requests, 'rotate')).toHaveLength(1)
   expect(getElement('.snippet').textContent).toContain('whsec_BBBB')
-  expect(text()).toContain('The secret before it also signs calls until')
+  expect(text()).toContain('The previous secret also signs calls until')
 })
 
 test('a rotation that ends an older secret is confirmed with its consequences', async () => {

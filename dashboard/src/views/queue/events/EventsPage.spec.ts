@@ -1,7 +1,8 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
 import { expect, test } from 'vitest'
 
-import type { EventState, FieldProblem, QueueEvent, QueueSettings } from '@/api/types'
+import type { FieldError } from '@/api/problem'
+import type { EventState, QueueEvent, QueueSettings } from '@/api/types'
 import { locale, zone } from '@/i18n'
 import { useConfirmationStore } from '@/stores/confirmation'
 import { useStatsStore } from '@/stores/stats'
@@ -33,7 +34,7 @@ type BeaconState = NonNullable<NonNullable<EventState['draw']>['beacon']>
 const BEACON: BeaconState = { status: 'announced', chain: 'abc', round: 37117016, published_at: '2027-03-04T10:00:12Z', address: 'https://api.drand.sh/abc/public/37117016', randomness: null, signature: null, received_at: null }
 
 /** Mounts the page of a queue with an event, at this time. */
-async function events(at: string, changes: Partial<QueueSettings> = {}, role: 'operator' | 'viewer' = 'operator', draw?: Draw, warnings: FieldProblem[] = [], saved?: () => Response, stored?: () => QueueSettings): Promise<ApiRequest[]> {
+async function events(at: string, changes: Partial<QueueSettings> = {}, role: 'operator' | 'viewer' = 'operator', draw?: Draw, warnings: FieldError[] = [], saved?: () => Response, stored?: () => QueueSettings): Promise<ApiRequest[]> {
   zone.value = 'Europe/Berlin'
   const queue = settings({ mode: 'scheduled', events: [EVENT], ...changes })
   const current = draw && { id: 'sale', phase: draw.phase, lobby_tickets: draw.tickets, awaits_beacon: draw.beacon?.status === 'missing' }
@@ -129,7 +130,7 @@ test.each(['viewer', 'operator'] as const)('a link does not open the form of an 
 })
 
 test('a late lobby is a warning before it is saved', async () => {
-  const late: FieldProblem = { field: 'events[0].lobby_at', code: 'lobby_soon', detail: 'opens so soon', params: { seconds: 30 } }
+  const late: FieldError = { field: 'events[0].lobby_at', code: 'lobby_soon', detail: 'opens so soon', params: { seconds: 30 } }
   const requests = await events('2027-03-04T08:00:00Z', {}, 'operator', undefined, [late])
   for (const name of ['Edit', 'Start in 1 minute']) {
     await press(name)

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use vestibule_records::{EphemeralKey, EphemeralKind, RecordStore as _};
+use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{AdminClient, Origin, Program, Redis, Visitor, free_port, wait_until};
 
 const LIMIT: Duration = Duration::from_mins(1);
@@ -57,8 +59,12 @@ async fn each_event_reaches_the_handler_once_over_two_processes() {
     })
     .await;
     one.client.sign_in("root", PASSWORD).await;
-    // The first comparison begins to watch.
-    tokio::time::sleep(Duration::from_secs(11)).await;
+    let store = RedisStore::connect(&redis.url(), RedisOptions::default()).unwrap();
+    let watched = EphemeralKey::new(EphemeralKind::WatchedQueue, "tour");
+    wait_until("the first comparison begins to watch", LIMIT, async || {
+        store.get_ephemeral(&watched).await.unwrap().is_some()
+    })
+    .await;
     for gate in [&one.gate, &other.gate] {
         let mut visitor = Visitor::new(gate, gate);
         // The first visit of somebody who will wait gets a pre-ticket.

@@ -1,5 +1,6 @@
 //! scripts/deploy, with a `sam` in front of the real one that writes down what it was asked.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -14,7 +15,9 @@ fn folder() -> TempDir {
     let programs = folder.path().join(".tools/python/bin");
     std::fs::create_dir_all(&programs).unwrap();
     std::fs::create_dir(folder.path().join("scripts")).unwrap();
-    std::fs::copy(workspace().join("scripts/deploy"), folder.path().join("scripts/deploy")).unwrap();
+    for file in ["scripts/deploy", "template.yaml"] {
+        std::fs::copy(workspace().join(file), folder.path().join(file)).unwrap();
+    }
     std::fs::write(folder.path().join("samconfig.toml"), read("samconfig.toml").replace("REPLACE", "of-the-account"))
         .unwrap();
     let recorder = "#!/bin/sh\n\
@@ -68,6 +71,59 @@ fn build_gets_architecture_and_admin_host() {
     assert!(
         said(&deploy(folder.path(), &[stage], &[]).stdout).contains("architecture x86_64, admin [admin.example.com]")
     );
+}
+
+/// The parameters of a stage that SAM is given. It takes the last value of each.
+fn given(output: &Output, stage: &str) -> BTreeMap<String, String> {
+    let text = said(&output.stdout);
+    let lines = text.lines().filter_map(|line| line.strip_prefix("config "));
+    let stage = lines.skip_while(|line| *line != format!("[{stage}.global.parameters]")).skip(1);
+    let lines = stage.take_while(|line| !line.starts_with('[')).map(str::trim).filter(|line| !line.starts_with('#'));
+    let values = lines.filter_map(|line| {
+        let (name, value) = line.strip_suffix(',')?.trim_matches('\'').trim_matches('"').split_once('=')?;
+        Some((name.to_owned(), value.trim_matches('"').to_owned()))
+    });
+    values.collect()
+}
+
+/// SAM keeps the value of the last deployment for a parameter that it is not given.
+#[test]
+fn unlisted_parameters_get_their_defaults() {
+    let folder = folder();
+    let stage = &stages()[0];
+    let file = folder.path().join("samconfig.toml");
+    let listed = std::fs::read_to_string(&file).unwrap();
+    let old = "parameter_overrides = [\n  # \"AdminHost=old.example.com\",\n  # \"Architecture=x86_64\",\n";
+    std::fs::write(&file, listed.replacen("parameter_overrides = [\n", old, 1)).unwrap();
+    let output = deploy(folder.path(), &[stage], &[]);
+    assert!(said(&output.stdout).contains("architecture arm64, admin []"), "{}", said(&output.stdout));
+
+    let template: yaml_serde::Value = yaml_serde::from_str(&read("template.yaml")).unwrap();
+    let mut given = given(&output, stage);
+    for (name, parameter) in template["Parameters"].as_mapping().unwrap() {
+        let name = name.as_str().unwrap();
+        let default = match &parameter["Default"] {
+            yaml_serde::Value::Null => None,
+            yaml_serde::Value::Number(number) => Some(number.to_string()),
+            text => text.as_str().map(str::to_owned),
+        };
+        let value = given.remove(name);
+        if ["RestoreSnapshot", "KeysInUse"].contains(&name) {
+            assert_eq!(value, None, "{name}: the default would replace Valkey, or all keys");
+        } else if name != "Release" && !listed.contains(&format!("\"{name}=")) {
+            assert_eq!(value, default, "{name}");
+        }
+    }
+    assert_eq!(given, BTreeMap::new(), "the template has no such parameters");
+}
+
+#[test]
+fn listed_parameters_take_the_place_of_defaults() {
+    let stage = "production";
+    let given = given(&deploy(folder().path(), &[stage], &[]), stage);
+    for (name, value) in [("LogRetentionDays", "90"), ("QueueMetrics", "on"), ("NodeType", "cache.m7g.large")] {
+        assert_eq!(given[name], value, "{name}");
+    }
 }
 
 #[test]

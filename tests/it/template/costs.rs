@@ -4,7 +4,7 @@
 use serde_json::Value;
 use vestibule::cost::{CAVEAT, CostBreakdown, Deployed, Load, MONTH, PriceSheet};
 
-use super::load::{Polling, Visit};
+use super::load::{LAST_SECONDS, Polling, Visit, polls_of_the_last_minutes};
 use super::stack::{Stack, text_of};
 
 const HOUR: f64 = 3600.0;
@@ -18,7 +18,10 @@ struct Hour {
     requests: f64,
     /// Requests in the busiest second: those of all waiting visitors, and of those who join.
     peak: f64,
-    concurrency: u64,
+    /// The same while the queue is paused.
+    paused_peak: f64,
+    /// And if all of them wait for less than five minutes.
+    short_peak: f64,
     memory: f64,
     processor: f64,
     breakdown: CostBreakdown,
@@ -43,7 +46,8 @@ impl Model {
         let load = &self.prices.load;
         let polls = waiting * HOUR / polling.interval;
         let requests = polls + waiting * load.requests_to_join;
-        let peak = polls / HOUR + waiting * load.requests_to_join / load.seconds_of_arrivals;
+        let arrivals = waiting * load.requests_to_join / load.seconds_of_arrivals;
+        let peak = polls / HOUR + arrivals;
         // A function has a connection of its own, which the server reads, decrypts and answers for each visit.
         let connection = load.valkey_us_of_a_connection_s_request;
         let worked = (polls * (visit.poll + connection) + waiting * (visit.first + connection)) / HOUR / 1e6;
@@ -61,7 +65,8 @@ impl Model {
             node: node.to_owned(),
             requests,
             peak,
-            concurrency: self.prices.concurrency(peak),
+            paused_peak: waiting / Polling::paused().await.interval + arrivals,
+            short_peak: waiting * polls_of_the_last_minutes() / LAST_SECONDS as f64 + arrivals,
             memory: waiting * visit.memory,
             processor: worked,
             breakdown: cost(waiting),
@@ -127,6 +132,7 @@ fn table(model: &Model, hours: &[Hour]) -> String {
         let cells: Vec<String> = hours.iter().map(cell).collect();
         format!("| {name} | {} |\n", cells.join(" | "))
     };
+    let units = |peak: f64| format!("**{}**", thousands(model.prices.concurrency(peak) as f64));
     let dollars = |of: fn(&CostBreakdown) -> f64| move |hour: &Hour| format!("${:.2}", of(&hour.breakdown));
     let mut text = row("waiting visitors", &|hour| {
         if hour.waiting == 0.0 { "idle".to_owned() } else { thousands(hour.waiting) }
@@ -136,7 +142,11 @@ fn table(model: &Model, hours: &[Hour]) -> String {
     text += "\n";
     text += &row("requests per second", &|hour| thousands(hour.requests / HOUR));
     text += &row("at the peak, arrivals included", &|hour| thousands(hour.peak));
-    text += &row("**Lambda concurrency**", &|hour| format!("**{}**", thousands(hour.concurrency as f64)));
+    text += &row("**Lambda concurrency**", &|hour| units(hour.peak));
+    text += &row("while paused: at the peak", &|hour| thousands(hour.paused_peak));
+    text += &row("**Lambda concurrency while paused**", &|hour| units(hour.paused_peak));
+    text += &row("waits under 5 minutes: at the peak", &|hour| thousands(hour.short_peak));
+    text += &row("**Lambda concurrency for waits under 5 minutes**", &|hour| units(hour.short_peak));
     text += &row("memory of the line", &|hour| format!("{:.0} MB", hour.memory / 1e6));
     text += &row("CPU of Valkey, of one core", &|hour| format!("{:.0} %", hour.processor * 100.0));
     text += &row("nodes", &|hour| {
@@ -175,12 +185,26 @@ async fn concurrency_covers_polls_and_arrivals() {
     let model = Model::new();
     for hour in model.columns().await {
         assert!(
-            hour.concurrency as f64 * 10.0 >= hour.peak,
+            model.prices.concurrency(hour.peak) as f64 * 10.0 >= hour.peak,
             "{}: Lambda allows 10 requests a second per unit",
             hour.waiting
         );
         assert!(hour.peak >= hour.requests / HOUR, "{}: arrivals come on top of the hour's average", hour.waiting);
+        assert!(hour.paused_peak >= hour.peak, "{}: no wait is known, so nobody polls rarely", hour.waiting);
     }
+}
+
+#[tokio::test]
+async fn documented_sizes_of_a_sale_match_the_table() {
+    let model = Model::new();
+    let hour = model.hour(1e5, "cache.m7g.large").await;
+    let [paused, short] = [hour.paused_peak, hour.short_peak].map(|peak| model.prices.concurrency(peak) as f64);
+    let expected = format!("{} units while paused", thousands(paused));
+    for document in ["docs/aws/tutorial.md", "docs/aws/reference.md"] {
+        assert!(text_of(document).contains(&expected), "{document}: {expected}");
+    }
+    let expected = format!("{} units if all of them wait for less than five minutes", thousands(short));
+    assert!(text_of("docs/aws/reference.md").contains(&expected), "{expected}");
 }
 
 #[tokio::test]

@@ -1,8 +1,8 @@
 //! What one waiting visitor asks of a deployment: measured at the gate, and read from the store's benchmarks.
 
-use serde_json::json;
-use vestibule_core::MICROS_PER_SECOND;
-use vestibule_core::line::PACE_WINDOW;
+use serde_json::{Value, json};
+use vestibule_core::line::{LineRules, PACE_WINDOW};
+use vestibule_core::{MICROS_PER_SECOND, Micros, NEAR_FRONT, poll_after};
 
 use super::stack::text_of;
 use crate::gate_fixture::{GateFixture, StoreSetup};
@@ -15,7 +15,26 @@ const BETWEEN_POLLS: u64 = 40_003;
 /// Seconds between the visits that keep the first two present.
 const BETWEEN_VISITS: u64 = 20;
 
-/// How a visitor far from the front polls.
+/// Seconds of the window in which a web ACL counts requests, and the end of a wait in which visitors poll most.
+pub(crate) const LAST_SECONDS: u64 = 300;
+
+/// Polls of one visitor in the last [`LAST_SECONDS`] of the wait, on average, with the default times and behind the first positions.
+pub(crate) fn polls_of_the_last_minutes() -> f64 {
+    let rules = LineRules { waiting_ttl: 60, hold_ttl: 600, ..LineRules::default() };
+    let mut polls = 0;
+    for wait in 0..POLLS {
+        let mut left = LAST_SECONDS;
+        while left > 0 {
+            polls += 1;
+            let now = Micros(wait * 7_919 + polls * BETWEEN_POLLS);
+            let full = rules.presence_ttl(now, Some(now.add_seconds(left)));
+            left = left.saturating_sub(poll_after(Some(NEAR_FRONT + 1), Some(left), full, Some(full), now));
+        }
+    }
+    polls as f64 / POLLS as f64
+}
+
+/// How a waiting visitor polls.
 pub(crate) struct Polling {
     /// Seconds between two polls, on average.
     pub(crate) interval: f64,
@@ -24,7 +43,7 @@ pub(crate) struct Polling {
 }
 
 impl Polling {
-    /// With the default times, in a line that was observed for long enough to tell its pace.
+    /// Far from the front, with the default times, in a line that was observed for long enough to tell its pace.
     pub(crate) async fn far_from_the_front() -> Self {
         let fixture = GateFixture::open(StoreSetup::memory(), json!({ "quota": 1 })).await;
         let (mut active, mut next) = (fixture.visitor(), fixture.visitor());
@@ -34,6 +53,21 @@ impl Polling {
             }
             fixture.setup.clock.advance(BETWEEN_VISITS * MICROS_PER_SECOND);
         }
+        Self::behind_others(&fixture, |status| {
+            assert!(status["wait_seconds"]["p50"].as_u64().unwrap() >= 3600, "{status}");
+        })
+        .await
+    }
+
+    /// While the queue is paused, when no wait is known.
+    pub(crate) async fn paused() -> Self {
+        let fixture = GateFixture::open(StoreSetup::memory(), json!({ "quota": 1, "mode": "paused" })).await;
+        fixture.visitor().status(fixture.queue.as_str()).await;
+        Self::behind_others(&fixture, |status| assert_eq!(status["wait_seconds"], Value::Null)).await
+    }
+
+    /// Of a visitor behind one who waits already and others.
+    async fn behind_others(fixture: &GateFixture, check: impl Fn(&Value)) -> Self {
         for _ in 1..IN_FRONT {
             fixture.visitor().status(fixture.queue.as_str()).await;
         }
@@ -45,7 +79,7 @@ impl Polling {
             let poll = visitor.status(fixture.queue.as_str()).await;
             let visitor_status = poll.json();
             assert_eq!(visitor_status["position"], IN_FRONT + 1, "far from the front");
-            assert!(visitor_status["wait_seconds"]["p50"].as_u64().unwrap() >= 3600, "{visitor_status}");
+            check(&visitor_status);
             seconds += visitor_status["poll_after"].as_u64().unwrap();
             let head: usize = poll.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
             answer = answer.max("HTTP/1.1 200 OK\r\n\r\n".len() + head + poll.body.len());

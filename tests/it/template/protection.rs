@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::environment::FUNCTIONS;
+use super::load::{LAST_SECONDS, polls_of_the_last_minutes};
 use super::resources::{attribute, number};
-use super::stack::{Stack, template};
+use super::stack::{Stack, template, text_of};
 
 #[test]
 fn variables_are_encrypted_with_a_key_of_the_stack() {
@@ -26,11 +27,25 @@ fn bootstrap_password_can_be_removed() {
 #[test]
 fn a_web_acl_limits_the_requests_of_one_address() {
     assert!(!Stack::deploy(&[]).has("WebAcl"));
-    let stack = Stack::deploy(&[("RequestLimit", "20000")]);
+    let stack = Stack::deploy(&[("RequestLimit", "60000")]);
     assert_eq!(stack.properties("WebAclOfTheLoadBalancer")["ResourceArn"], "loadbalancer");
     let rule = stack.properties("WebAcl")["Rules"][0].clone();
-    assert_eq!(number(&rule["Statement"]["RateBasedStatement"]["Limit"]), 20_000);
+    assert_eq!(number(&rule["Statement"]["RateBasedStatement"]["Limit"]), 60_000);
     assert!(rule["Action"]["Block"].is_object());
+}
+
+/// An office or a mobile network has many visitors behind one address.
+#[test]
+fn the_request_limit_takes_a_thousand_visitors_of_one_address() {
+    assert_eq!(LAST_SECONDS, 300, "the window of the rule");
+    let polls = (polls_of_the_last_minutes() / 10.0).round() * 10.0;
+    let limit = (polls * 1000.0) as u64;
+    let description = template()["Parameters"]["RequestLimit"]["Description"].as_str().unwrap().to_owned();
+    assert!(description.contains(&format!("about {polls}")), "{polls} polls: {description}");
+    let grouped = format!("{},000", limit / 1000);
+    assert!(text_of("docs/aws/reference.md").contains(&format!("about {polls} in the last five")), "{polls} polls");
+    assert!(text_of("docs/aws/reference.md").contains(&format!("1,000 visitors: {grouped}")), "{grouped}");
+    assert!(text_of("samconfig.toml").contains(&format!("\"RequestLimit={limit}\"")), "{limit}");
 }
 
 /// Where a security group allows connections to: ports, and the network or prefix list.

@@ -252,6 +252,20 @@ fn the_concurrency_alarm_counts_requests_as_lambda_does() {
     assert_eq!(expression(&stack, "ConcurrencyAlarm", "worst"), "MAX([underWay, byRate, claimed])");
 }
 
+/// Otherwise nobody could lower the quota of a queue while the gate uses up the concurrency of the account.
+#[test]
+fn functions_keep_the_concurrency_that_they_reserve() {
+    let names =
+        [("Gate", "GateConcurrency"), ("Purge", "PurgeConcurrency"), ("Metrics", "MetricsConcurrency"), ("Admin", "AdminConcurrency")];
+    for (function, parameter) in names {
+        let reserved = |parameters: &[(&str, &str)]| {
+            Stack::deploy_all(parameters).properties(function)["ReservedConcurrentExecutions"].clone()
+        };
+        assert_eq!(number(&reserved(&[(parameter, "7")])), 7, "{parameter}");
+        assert_eq!(reserved(&[]), Value::Null, "{parameter}: a quota of 10 leaves nothing to reserve");
+    }
+}
+
 #[test]
 fn the_duration_alarm_compares_with_the_usual_duration() {
     let stack = Stack::deploy(&[]);

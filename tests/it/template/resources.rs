@@ -248,8 +248,17 @@ fn the_concurrency_alarm_counts_requests_as_lambda_does() {
         assert_eq!(under_way, format!("100 * FILL(concurrent, 0) / {limit}"));
     }
     let stack = Stack::deploy(&[("AccountConcurrency", "5000"), ("GateConcurrency", "3000")]);
-    assert_eq!(expression(&stack, "ConcurrencyAlarm", "claimed"), "100 * FILL(account, 0) / 5000");
-    assert_eq!(expression(&stack, "ConcurrencyAlarm", "worst"), "MAX([underWay, byRate, claimed])");
+    assert_eq!(expression(&stack, "ConcurrencyAlarm", "worst"), "MAX([underWay, byRate, shared])");
+}
+
+#[test]
+fn reserved_concurrency_alone_raises_no_alarm() {
+    let stack = Stack::deploy(&[("GateConcurrency", "900"), ("AdminConcurrency", "10")]);
+    let shared = expression(&stack, "ConcurrencyAlarm", "shared");
+    assert_eq!(shared, "100 * FILL(unreserved, 0) / (1000 - 900 - 0 - 0 - 10)");
+    let metrics = stack.properties("ConcurrencyAlarm")["Metrics"].clone();
+    let unreserved = metrics.as_array().unwrap().iter().find(|metric| metric["Id"] == "unreserved").unwrap();
+    assert_eq!(unreserved["MetricStat"]["Metric"]["MetricName"], "UnreservedConcurrentExecutions", "what is in use");
 }
 
 /// Otherwise nobody could lower the quota of a queue while the gate uses up the concurrency of the account.

@@ -122,7 +122,7 @@ impl Deployed {
         themes_recheck: 10.0,
         secrets: 5.0,
         kms_keys: 1.0,
-        alarm_metrics: 24.0,
+        alarm_metrics: 26.0,
     };
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::environment::FUNCTIONS;
-use super::stack::{Stack, template};
+use super::stack::{Stack, template, text_of};
 
 pub(super) fn number(value: &Value) -> u64 {
     value.as_u64().or_else(|| value.as_str()?.parse().ok()).unwrap_or_else(|| panic!("{value} is no number"))
@@ -180,7 +180,8 @@ fn watched(stack: &Stack, alarm: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_failure_has_an_alarm() {
-    let stack = Stack::deploy_all(&[("Replicas", "2")]);
+    let stack =
+        Stack::deploy_all(&[("Replicas", "2"), ("StreamTasks", "1"), ("StreamImage", "example.com/vestibule:1")]);
     let alarms = stack.resources("AWS::CloudWatch::Alarm");
     let watched: BTreeSet<String> = alarms.iter().flat_map(|alarm| watched(&stack, alarm)).collect();
     let of_functions = FUNCTIONS
@@ -199,6 +200,8 @@ fn every_failure_has_an_alarm() {
         "DatabaseMemoryUsageCountedForEvictPercentage of redis-001",
         "HTTPCode_ELB_5XX_Count of loadbalancer.loadbalancerfullname",
         "UnHealthyHostCount of gatetargetgroup.targetgroupfullname",
+        "HTTPCode_Target_5XX_Count of gatetargetgroup.targetgroupfullname",
+        "HealthyHostCount of streamtargetgroup.targetgroupfullname",
     ];
     for needed in of_functions.chain(of_nodes).chain(others.map(str::to_owned)) {
         assert!(watched.contains(&needed), "{needed} has no alarm: {watched:?}");
@@ -227,6 +230,10 @@ fn alarms_notify_early_enough() {
     let absent = |alarm: &str| stack.properties(alarm)["TreatMissingData"].clone();
     assert_eq!(absent("PurgeNotRunningAlarm"), "breaching", "a purge that is never called says nothing");
     assert_eq!(absent("ErrorsAlarm"), "notBreaching");
+    let streams = Stack::deploy(&[("StreamTasks", "1"), ("StreamImage", "example.com/vestibule:1")]);
+    assert_eq!(streams.properties("StreamsDownAlarm")["TreatMissingData"], "breaching", "no container is no data");
+    assert_eq!(number(&streams.properties("StreamsDownAlarm")["Threshold"]), 1);
+    assert!(!stack.has("StreamsDownAlarm"));
 }
 
 /// What a metric of an alarm is computed from.
@@ -264,8 +271,12 @@ fn reserved_concurrency_alone_raises_no_alarm() {
 /// Otherwise nobody could lower the quota of a queue while the gate uses up the concurrency of the account.
 #[test]
 fn functions_keep_the_concurrency_that_they_reserve() {
-    let names =
-        [("Gate", "GateConcurrency"), ("Purge", "PurgeConcurrency"), ("Metrics", "MetricsConcurrency"), ("Admin", "AdminConcurrency")];
+    let names = [
+        ("Gate", "GateConcurrency"),
+        ("Purge", "PurgeConcurrency"),
+        ("Metrics", "MetricsConcurrency"),
+        ("Admin", "AdminConcurrency"),
+    ];
     for (function, parameter) in names {
         let reserved = |parameters: &[(&str, &str)]| {
             Stack::deploy_all(parameters).properties(function)["ReservedConcurrentExecutions"].clone()
@@ -273,6 +284,18 @@ fn functions_keep_the_concurrency_that_they_reserve() {
         assert_eq!(number(&reserved(&[(parameter, "7")])), 7, "{parameter}");
         assert_eq!(reserved(&[]), Value::Null, "{parameter}: a quota of 10 leaves nothing to reserve");
     }
+}
+
+/// As `VestibuleGateFailing` of Prometheus: a hundredth of the requests.
+#[test]
+fn the_alarm_of_a_failing_gate_compares_with_its_requests() {
+    let stack = Stack::deploy(&[]);
+    assert_eq!(expression(&stack, "GateFailingAlarm", "share"), "100 * FILL(failed, 0) / requests");
+    let alarm = stack.properties("GateFailingAlarm");
+    assert_eq!((&alarm["ComparisonOperator"], number(&alarm["Threshold"])), (&"GreaterThanThreshold".into(), 1));
+    let rules = text_of("deploy/prometheus/alerts/vestibule.rules.yml");
+    let rule = rules.split("- alert: ").find(|rule| rule.starts_with("VestibuleGateFailing")).unwrap();
+    assert!(rule.contains("> 0.01"), "{rule}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::stack::{template, text_of};
+use super::stack::{Stack, template, text_of};
 
 /// Stages with all that they say, by their heading.
 fn stages() -> Vec<(String, Vec<(String, String)>)> {
@@ -48,6 +48,23 @@ fn stage_parameters_are_complete_and_known() {
             assert!(given.iter().any(|(given, _)| given == name), "{stage}: {name} must be given");
         }
         assert!(given.contains(&("Stage".to_owned(), stage.clone())), "{stage}");
+    }
+}
+
+/// Stages share it, so it is not of a stage's stack, whose deletion would take S3 from the others.
+#[test]
+fn the_network_has_the_s3_endpoint() {
+    let network: yaml_serde::Value = yaml_serde::from_str(&text_of("deploy/aws/network.yaml")).unwrap();
+    let endpoint = &network["Resources"]["S3Endpoint"]["Properties"];
+    assert_eq!(endpoint["VpcEndpointType"].as_str(), Some("Gateway"));
+    let template = template();
+    for output in network["Outputs"].as_mapping().unwrap().keys() {
+        assert!(template["Parameters"][output.as_str().unwrap()].is_object(), "{output:?}");
+    }
+    assert!(!Stack::deploy(&[]).has("S3Endpoint"));
+    assert!(Stack::deploy(&[("PrivateRouteTables", "rtb-0123456789abcdef0")]).has("S3Endpoint"));
+    for (stage, given) in stages() {
+        assert!(given.iter().all(|(name, _)| name != "PrivateRouteTables"), "{stage}");
     }
 }
 

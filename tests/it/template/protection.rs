@@ -104,6 +104,26 @@ fn rules_of_parameters_call_only_functions_of_rules() {
     check(&rules);
 }
 
+#[test]
+fn parameters_that_cannot_work_together_are_refused() {
+    let refused = |parameters: &[(&str, &str)]| Stack::deploy(parameters).refusals();
+    let no_rules: [String; 0] = [];
+    assert_eq!(refused(&[]), no_rules);
+    let replicas = |replicas, wanted| refused(&[("Replicas", replicas), ("JobsMinReplicas", wanted)]);
+    for (has, wanted) in [("0", "1"), ("0", "2"), ("1", "2")] {
+        assert!(replicas(has, wanted).iter().all(|text| text.contains("at most Replicas")), "{has}, {wanted}");
+        assert!(!replicas(has, wanted).is_empty(), "{has}, {wanted}");
+    }
+    for (has, wanted) in [("0", "0"), ("1", "1"), ("2", "1"), ("2", "2")] {
+        assert_eq!(replicas(has, wanted), no_rules, "{has}, {wanted}");
+    }
+    assert_eq!(number(&template()["Parameters"]["JobsMinReplicas"]["MaxValue"]), 2);
+    let limit = ("RequestLimit", "60000");
+    assert_eq!(refused(&[limit]), no_rules);
+    assert!(refused(&[limit, ("VisitorPrefixList", "pl-4fa04526")])[0].contains("a CDN"));
+    assert!(refused(&[limit, ("TrustedProxies", "2")])[0].contains("a CDN"));
+}
+
 /// Neither linter knows these limits of EC2.
 #[test]
 fn security_group_descriptions_have_valid_characters() {

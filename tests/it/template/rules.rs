@@ -71,6 +71,9 @@ fn target(stack: &Stack, request: Request<'_>) -> String {
         .iter()
         .find(all)
         .map_or_else(|| stack.properties(listener)["DefaultActions"].clone(), |rule| rule["Actions"].clone());
+    if rule[0]["Type"] == "fixed-response" {
+        return rule[0]["FixedResponseConfig"]["StatusCode"].as_str().unwrap().to_owned();
+    }
     match rule[0]["TargetGroupArn"].as_str().unwrap() {
         PLATFORM => "platform".to_owned(),
         group => group.trim_end_matches("targetgroup").to_owned(),
@@ -101,7 +104,16 @@ fn backoffice_is_limited_to_host_and_networks() {
         assert_eq!(target(&stack, Request { path, ..backoffice }), "admin", "{path}");
     }
     assert_eq!(target(&stack, Request { from: "192.168.1.1", ..backoffice }), "admin");
-    assert_eq!(target(&stack, Request { from: "203.0.113.9", ..backoffice }), "gate");
+    for mode in [&[("GateTakes", "everything")][..], &[("GateTakes", "unpassed"), ("PlatformTargetGroupArn", PLATFORM)]]
+    {
+        let stack = Stack::deploy_all(mode);
+        let elsewhere = Request { from: "203.0.113.9", ..backoffice };
+        for path in ["/", "/api/v1/queues", "/_vestibule/status"] {
+            assert_eq!(target(&stack, Request { path, ..elsewhere }), "404", "{path}");
+        }
+    }
+    let scraper = Request { path: "/_vestibule/metrics", ..backoffice };
+    assert_eq!(target(&Stack::deploy_all(&[("AdminCidr", "192.168.0.0/16")]), scraper), "metrics");
     assert_eq!(target(&stack, Request { host: "tour.tickets.example.com", ..backoffice }), "gate");
     assert_eq!(target(&Stack::deploy(&[]), backoffice), "gate");
 }

@@ -112,6 +112,17 @@ impl Stack {
         declared.iter().map(value).collect()
     }
 
+    /// What the template's rules say against the parameters. Whether subnets are in the VPC is known to AWS alone.
+    pub(crate) fn refusals(&self) -> Vec<String> {
+        let rules =
+            self.template["Rules"].as_object().unwrap().iter().filter(|(name, _)| *name != "SubnetsAreInTheVpc");
+        let applies = |rule: &&Value| rule["RuleCondition"].is_null() || self.value(&rule["RuleCondition"]) == true;
+        let assertions =
+            rules.map(|(_, rule)| rule).filter(applies).flat_map(|rule| rule["Assertions"].as_array().unwrap());
+        let refusing = assertions.filter(|assertion| self.value(&assertion["Assert"]) != true);
+        refusing.map(|assertion| assertion["AssertDescription"].as_str().unwrap().to_owned()).collect()
+    }
+
     /// Names of the resources of a kind that there are.
     pub(crate) fn resources(&self, kind: &str) -> Vec<String> {
         let all = self.template["Resources"].as_object().unwrap().iter();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::stack::Stack;
+use super::stack::{Stack, text_of};
 use crate::gate_fixture::{GateFixture, StoreSetup, random_id, set_cookie};
 
 const PLATFORM: &str = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/platform/0123456789abcdef";
@@ -169,6 +169,13 @@ fn a_hosted_zone_gets_records_and_a_certificate() {
     assert_eq!(with_admin.properties("Certificate")["SubjectAlternativeNames"], json!(["admin.example.com"]));
     let own = Stack::deploy_all(&zone);
     assert!(!own.has("Certificate"), "CertificateArn is in use");
+}
+
+#[test]
+fn certificates_of_brands_can_be_added_to_the_listener() {
+    assert_eq!(Stack::deploy_all(&[]).output("ListenerArn"), "httpslistener");
+    let command = "add-listener-certificates --listener-arn \"$(output ListenerArn)\"";
+    assert!(text_of("docs/aws/reference.md").contains(command));
 }
 
 #[tokio::test]

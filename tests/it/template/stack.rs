@@ -112,6 +112,11 @@ impl Stack {
         declared.iter().map(value).collect()
     }
 
+    /// An output of the stack.
+    pub(crate) fn output(&self, name: &str) -> Value {
+        self.value(&self.template["Outputs"][name]["Value"])
+    }
+
     /// What the template's rules say against the parameters. Whether subnets are in the VPC is known to AWS alone.
     pub(crate) fn refusals(&self) -> Vec<String> {
         let rules =

@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 
+import { problemText } from '@/i18n/server-text'
 import { problemResponse, mockApi } from '@/testing/api'
 
 import { body, client, confirmation, ifMatch, observeRequests } from './client'
@@ -47,6 +48,13 @@ test('NaN is never sent as null', async () => {
   const requests = mockApi({ 'PATCH /api/v1/queues/a/controls': {} })
   await updateControls('a', { admissions_per_minute: NaN, max_session: null } as never)
   expect(requests[0]?.body).toEqual({ admissions_per_minute: 'not a number', max_session: null })
+})
+
+test('a request that is too large for the load balancer changed nothing', async () => {
+  mockApi({ 'POST /api/v1/tenants': new Response('<html>413 Request Entity Too Large</html>', { status: 413 }) })
+  const tooLarge = await problem(body(client.POST('/api/v1/tenants', { body: { id: 'a', name: 'A' } })))
+  expect([tooLarge.code, tooLarge.isUncertain]).toEqual(['too_large', false])
+  expect(problemText(tooLarge)).toContain('Nothing was changed')
 })
 
 test('a problem has fields and a retry delay', async () => {

@@ -27,7 +27,8 @@ export class Problem extends Error {
   ) {
     super(body?.detail ?? '')
     this.name = 'Problem'
-    this.code = body?.code ?? (status === 0 ? 'unreachable' : 'unexpected')
+    // A load balancer answers 413 without a code.
+    this.code = body?.code ?? (status === 0 ? 'unreachable' : status === 413 ? CODES.tooLarge : 'unexpected')
     this.params = body?.params
     this.errors = body?.errors ?? []
     this.conflict = body?.conflict

@@ -24,7 +24,8 @@ export function serverSentence(message: ServerMessage | undefined, english: stri
 /** Text of a problem. */
 export function problemText(problem: Problem): string {
   if (problem.code === 'unreachable') return t('problems.unreachable')
-  return problem.message ? serverSentence(problem, problem.message) : t('problems.unexpected')
+  if (problem.message) return serverSentence(problem, problem.message)
+  return problem.code === CODES.tooLarge ? t('problems.tooLarge') : t('problems.unexpected')
 }
 
 /** The error of a field or of a part of it. */

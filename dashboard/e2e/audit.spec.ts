@@ -40,7 +40,7 @@ test('the audit log is searched, paged and exported', async ({ page, backoffice 
   })
   await test.step('matches can be downloaded', async () => {
     const download = page.waitForEvent('download')
-    await page.getByRole('link', { name: 'CSV' }).click()
+    await page.getByRole('button', { name: 'CSV' }).click()
     const text = await (await (await download).createReadStream()).reduce((all: string, part: Buffer) => all + part.toString(), '')
     expect(text.split('\r\n').filter(Boolean)).toHaveLength(2)
   })

@@ -1,4 +1,4 @@
-import { apiUrl, body, client } from './client'
+import { body, client } from './client'
 import type { paths } from './schema'
 
 /** Filters of the audit log. */
@@ -6,6 +6,18 @@ export type AuditSearch = NonNullable<paths['/api/v1/audit']['get']['parameters'
 
 export const searchAudit = (query: AuditSearch) => body(client.GET('/api/v1/audit', { params: { query } }))
 
-/** The URL of all matching entries as CSV or JSON lines. */
-export const auditExportUrl = (query: Omit<AuditSearch, 'limit' | 'before'>, format: 'csv' | 'ndjson') =>
-  apiUrl('/api/v1/audit/export', { query: { ...query, format } })
+/** Entries per request of a download: a function sends at most 1 MB. */
+const ENTRIES_PER_PART = 1000
+
+/** All matching entries as CSV or JSON lines, requested in parts. */
+export async function exportAudit(search: Omit<AuditSearch, 'limit' | 'before'>, format: 'csv' | 'ndjson'): Promise<string[]> {
+  const parts: string[] = []
+  let before: string | undefined
+  do {
+    const query = { ...search, format, limit: ENTRIES_PER_PART, before }
+    const { data, response } = await client.GET('/api/v1/audit/export', { params: { query }, parseAs: 'text' })
+    parts.push(data ?? '')
+    before = response.headers.get('x-vestibule-next') ?? undefined
+  } while (before !== undefined)
+  return parts
+}

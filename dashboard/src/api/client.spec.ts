@@ -4,7 +4,7 @@ import { problemText } from '@/i18n/server-text'
 import { problemResponse, mockApi } from '@/testing/api'
 
 import { body, client, confirmation, ifMatch, observeRequests } from './client'
-import { auditExportUrl } from './audit'
+import { codesCsvUrl } from './invitations'
 import { Problem } from './problem'
 import { updateControls } from './queues'
 
@@ -25,7 +25,7 @@ test('path parameters are escaped and empty queries omitted', async () => {
   const requests = mockApi({ 'GET /api/v1/queues/a%2F..%2Fb/sessions?limit=50': { sessions: [] } })
   await body(client.GET('/api/v1/queues/{queue}/sessions', { params: { path: { queue: 'a/../b' }, query: { from: undefined, limit: 50 } } }))
   expect(requests).toHaveLength(1)
-  expect(auditExportUrl({ search: 'a b' }, 'csv')).toBe('/api/v1/audit/export?search=a%20b&format=csv')
+  expect(codesCsvUrl('a b', 'c', 1, 2)).toBe('/api/v1/queues/a%20b/invitations/c/codes?from=1&count=2')
 })
 
 test('only writes carry the dashboard’s request header', async () => {

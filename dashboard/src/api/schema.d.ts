@@ -30,7 +30,7 @@ export interface paths {
         };
         /**
          * Export the audit log
-         * @description Returns all events that a search finds, one per line, as JSON or CSV.
+         * @description Returns all events that a search finds, one per line, as JSON or CSV. With `limit`, it returns them in parts.
          */
         get: operations["export_audit"];
         put?: never;
@@ -4828,8 +4828,10 @@ export interface operations {
                 to?: components["parameters"]["QueryTo"];
                 /** @description Only events before this one, such as `next` of the previous page. */
                 before?: components["parameters"]["QueryBefore"];
-                /** @description Format of the response. Default: "ndjson". */
+                /** @description Format of the response. With `before`, CSV has no line with the names of the columns. Default: "ndjson". */
                 format?: "ndjson" | "csv";
+                /** @description Maximum number of events of the response, which then has at most about 512 KiB. `X-Vestibule-Next` is `before` of the next part. 0 returns all events, which a function cannot send if they exceed 1 MB. Default: 0. */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -4840,6 +4842,8 @@ export interface operations {
             /** @description The events, newest first */
             200: {
                 headers: {
+                    /** @description With `limit`, `before` of the next part. Absent at the end. A part can have few events although more follow. */
+                    "X-Vestibule-Next"?: string;
                     [name: string]: unknown;
                 };
                 content: {

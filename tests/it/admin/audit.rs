@@ -13,6 +13,8 @@ on_memory_and_redis! {
     every_change_is_audited_without_secrets,
     audit_log_is_searched_and_paginated,
     audit_log_is_exported_as_lines,
+    parts_of_an_export_are_the_whole_export,
+    large_events_end_a_part_of_an_export,
     operator_cannot_displace_events_of_others,
     daily_changes_of_an_operator_are_limited,
     operator_at_the_limit_can_still_secure_the_account,
@@ -154,6 +156,47 @@ async fn audit_log_is_exported_as_lines(backoffice: Backoffice) {
     let rows: Vec<_> = csv.text().split("\r\n").collect();
     assert_eq!((rows.len(), rows[0].split(',').count()), (4, 13));
     assert!(rows[1].contains("\"queue.create\",\"acme\",\"tour\""), "{}", rows[1]);
+}
+
+async fn parts_of_an_export_are_the_whole_export(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({})).await;
+    let mut root = backoffice.root();
+    for quota in 10..40 {
+        root.patch("/queues/tour/controls", json!({ "quota": quota })).await;
+    }
+    for format in ["ndjson", "csv"] {
+        let query = format!("/audit/export?format={format}&action=queue.");
+        let whole = root.get(&query).await;
+        assert_eq!(whole.header("x-vestibule-next"), None, "all events are in it");
+        let (mut parts, mut text, mut before) = (0, String::new(), String::new());
+        loop {
+            let part = root.get(&format!("{query}&limit=10{before}")).await;
+            let lines = part.text().lines().count();
+            assert!(lines <= 11, "{format}: {lines} lines");
+            text += part.text();
+            parts += 1;
+            let Some(next) = part.header("x-vestibule-next") else { break };
+            before = format!("&before={next}");
+        }
+        assert_eq!((parts, text.as_str()), (4, whole.text()), "{format}");
+    }
+    assert_eq!(root.get("/audit/export?limit=1001").await.status, 422);
+}
+
+/// A function behind a load balancer sends at most 1 MB, compressed or not.
+async fn large_events_end_a_part_of_an_export(backoffice: Backoffice) {
+    let mut root = backoffice.root();
+    backoffice.tenant("acme").await;
+    let acme = LogName::TenantAudit("acme".parse().unwrap());
+    let mut event: Value = root.get("/audit?limit=1&action=tenant.").await.json()["events"][0].clone();
+    event["subject"] = json!("x".repeat(10_000));
+    for _ in 0..100 {
+        backoffice.admin.records().append(&acme, &event.to_string()).await.unwrap();
+    }
+    let part = root.get("/audit/export?limit=1000&tenant=acme").await;
+    assert!(part.header("x-vestibule-next").is_some());
+    assert!((500_000..600_000).contains(&part.text().len()), "{}", part.text().len());
 }
 
 async fn operator_cannot_displace_events_of_others(backoffice: Backoffice) {

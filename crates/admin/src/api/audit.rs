@@ -86,8 +86,11 @@ fields! {
     /// An export of the audit log.
     pub(crate) struct AuditExportQuery {
         filter: Flatten<Filter>,
-        /// Format of the response.
+        /// Format of the response. With `before`, CSV has no line with the names of the columns.
         format: AuditFormat = AuditFormat::Ndjson,
+        /// Maximum number of events of the response, which then has at most about 512 KiB. `X-Vestibule-Next` is `before` of
+        /// the next part. 0 returns all events, which a function cannot send if they exceed 1 MB.
+        limit: Bounded<0, PART_MAX> = 0,
     }
 }
 
@@ -161,18 +164,25 @@ pub(crate) async fn search_audit(
 const COLUMNS: &str = "id,at,operator,token,request,action,tenant,queue,subject,revision,changes,outcome,via\r\n";
 /// Size of a chunk of an export in bytes.
 const CHUNK: usize = 65_536;
+/// Size from which a part of an export ends. Behind a load balancer, a function sends at most 1 MB.
+const PART: usize = 524_288;
+/// Maximum number of events of a part of an export.
+const PART_MAX: u64 = 1000;
+const NEXT: &str = "x-vestibule-next";
 
 /// Export the audit log
 ///
-/// Returns all events that a search finds, one per line, as JSON or CSV.
+/// Returns all events that a search finds, one per line, as JSON or CSV. With `limit`, it returns them in parts.
 #[utoipa::path(get, path = "/audit/export", tag = "audit",
     params(AuditExportQuery),
     responses((status = 200, description = "The events, newest first",
+        headers(("X-Vestibule-Next" = String, description =
+            "With `limit`, `before` of the next part. Absent at the end. A part can have few events although more follow.")),
         content((String = "application/x-ndjson"), (String = "text/csv")))))]
 pub(crate) async fn export_audit(
     State(admin): State<Admin>,
     principal: Principal,
-    Query(AuditExportQuery { filter, format }): Query<AuditExportQuery>,
+    Query(AuditExportQuery { filter, format, limit }): Query<AuditExportQuery>,
 ) -> Result<Response, Problem> {
     let reader = AuditReader::new(&admin, &principal, filter.tenant.as_ref(), filter.before.as_ref()).await?;
     let csv = format == AuditFormat::Csv;
@@ -181,41 +191,48 @@ pub(crate) async fn export_audit(
         (CONTENT_TYPE, kind.to_owned()),
         (CONTENT_DISPOSITION, format!("attachment; filename=\"audit.{}\"", format.as_str())),
     ];
-    let export = Export { reader: Some(reader), filter, csv, begun: false };
-    let lines = stream::unfold(export, |export| async move { export.lines().await });
+    let needs_columns = csv && filter.before.is_none();
+    let mut export = Export { reader, filter, csv, needs_columns };
+    if limit > 0 {
+        let (text, next) = export.lines(PART, limit as usize).await?;
+        return Ok((head, next.map(|id| [(NEXT, id.to_string())]), text).into_response());
+    }
+    let lines = stream::unfold(Some(export), |export| async move {
+        let mut export = export?;
+        Some(match export.lines(CHUNK, usize::MAX).await {
+            Ok((text, next)) => (Ok(text), next.map(|_| export)),
+            // An aborted response cannot be mistaken for a complete one.
+            Err(error) => (Err(error), None),
+        })
+    });
     // Compression polls a body again after its end.
     Ok((head, Body::from_stream(lines.fuse())).into_response())
 }
 
 /// The rest of an export.
 struct Export {
-    /// `None` at the end.
-    reader: Option<AuditReader>,
+    reader: AuditReader,
     filter: Filter,
     csv: bool,
-    begun: bool,
+    needs_columns: bool,
 }
 
 impl Export {
-    /// The next lines, and the rest.
-    async fn lines(mut self) -> Option<(Result<String, StoreError>, Self)> {
-        let mut reader = self.reader.take()?;
-        let mut text = if self.csv && !self.begun { COLUMNS.to_owned() } else { String::new() };
-        self.begun = true;
-        while text.len() < CHUNK {
-            match reader.next().await {
-                Ok(Some((id, event))) if event.at >= self.filter.from => {
-                    if self.filter.takes(&event) && reader.can_view(&id, &event) {
-                        text.push_str(&if self.csv { row(&event) } else { json(&event) + "\n" });
-                    }
-                }
-                Ok(_) => return Some((Ok(text), self)),
-                // An aborted response cannot be mistaken for a complete one.
-                Err(error) => return Some((Err(error), self)),
+    /// The next lines, until they have this size or number, and the last event that they are about. `None` at the end.
+    async fn lines(&mut self, size: usize, number: usize) -> Result<(String, Option<AuditId>), StoreError> {
+        let mut text = if std::mem::take(&mut self.needs_columns) { COLUMNS.to_owned() } else { String::new() };
+        let (mut looked, mut found) = (0, 0);
+        while let Some((id, event)) = self.reader.next().await?.filter(|(_, event)| event.at >= self.filter.from) {
+            if self.filter.takes(&event) && self.reader.can_view(&id, &event) {
+                text.push_str(&if self.csv { row(&event) } else { json(&event) + "\n" });
+                found += 1;
+            }
+            looked += 1;
+            if text.len() >= size || found == number || looked == LOOKED_MAX {
+                return Ok((text, Some(id)));
             }
         }
-        self.reader = Some(reader);
-        Some((Ok(text), self))
+        Ok((text, None))
     }
 }
 

@@ -1,5 +1,5 @@
 import { flushPromises } from '@vue/test-utils'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { mockApi } from '@/testing/api'
@@ -21,6 +21,27 @@ test('sign-ins are hidden by default', async () => {
   await flushPromises()
   expect(entries()).toBe(3)
   expect(document.body.textContent).not.toContain('hidden')
+})
+
+test('downloads are requested in parts', async () => {
+  const part = (text: string, next?: string) => new Response(text, { headers: next === undefined ? {} : { 'x-vestibule-next': next } })
+  const requests = mockApi({
+    'GET /api/v1/audit': log,
+    'GET /api/v1/audit/export?format=csv&limit=1000': part('columns\r\n', '7-0@acme'),
+    'GET /api/v1/audit/export?format=csv&limit=1000&before=7-0%40acme': part('a row\r\n'),
+  })
+  const saved: string[] = []
+  vi.stubGlobal('Blob', class { constructor(readonly parts: string[]) {} })
+  Object.assign(URL, { createObjectURL: ({ parts }: { parts: string[] }) => `blob:${saved.push(...parts)}`, revokeObjectURL: () => undefined })
+  const click = vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(() => undefined)
+  signInAs('superuser', null)
+  mountApp(AuditView)
+  await flushPromises()
+  getElement<HTMLButtonElement>('.exports button').click()
+  await flushPromises()
+  expect(saved.join('')).toBe('columns\r\na row\r\n')
+  expect(click).toHaveBeenCalledOnce()
+  expect(requests).toHaveLength(3)
 })
 
 test('a search for account events shows sign-ins', async () => {

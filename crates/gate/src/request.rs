@@ -33,8 +33,8 @@ const PURPOSES: [HeaderName; 4] = [
     HeaderName::from_static("x-purpose"),
     HeaderName::from_static("x-moz"),
 ];
-/// Maximum number of tickets of one request that are verified. Another host of the site can set many cookies of that name,
-/// and each costs a few microseconds.
+/// Maximum number of tickets of one request that are verified. Another host of the site may set many cookies of that name, and each
+/// costs a few microseconds.
 const TICKETS_VERIFIED_MAX: usize = 64;
 
 /// A request, or the original request that a forward-auth proxy describes.
@@ -49,6 +49,9 @@ pub(crate) struct RequestInfo {
     /// Query without the `?`.
     pub(crate) query: Option<String>,
     pub(crate) origin: RequestOrigin,
+    /// Whether all endpoints see that the visitor comes by https, which decides about the ticket cookie. A check believes its proxy about
+    /// the scheme, also where the proxy is not trusted.
+    pub(crate) is_https_everywhere: bool,
     pub(crate) peer: Option<IpAddr>,
     pub(crate) headers: HeaderMap,
     /// The code of an invitation, which is neither in the query nor in the headers any more.
@@ -85,6 +88,7 @@ impl RequestInfo {
             method: method.clone(),
             path: uri.path().to_owned(),
             query: uri.query().map(str::to_owned),
+            is_https_everywhere: origin.https,
             origin,
             peer,
             headers,
@@ -217,8 +221,13 @@ impl RequestInfo {
     /// Whether the client uses the ticket header. It says so by sending the header, empty at first. Never with a ticket
     /// cookie: a header would expose to scripts what `HttpOnly` hides.
     pub(crate) fn wants_ticket_header(&self, queue: &Queue) -> bool {
-        let has_cookie = |name: &String| cookie_values(self.cookie_headers(), name).next().is_some();
-        self.headers.contains_key(TICKET_HEADER) && !queue.ticket_cookies.iter().any(has_cookie)
+        self.headers.contains_key(TICKET_HEADER) && self.ticket_cookies(queue).next().is_none()
+    }
+
+    /// The values of the cookies that can hold a ticket of this queue.
+    fn ticket_cookies<'s>(&'s self, queue: &'s Queue) -> impl Iterator<Item = &'s [u8]> {
+        let names = queue.accepted_ticket_cookies(self.is_https_everywhere).iter();
+        names.flat_map(move |name| cookie_values(self.cookie_headers(), name))
     }
 
     /// What the visitor has now from earlier visits of this queue: of tickets, lobby tickets and pre-tickets, the one of the highest
@@ -279,17 +288,12 @@ impl RequestInfo {
         epoch_and_time: impl Fn(&T) -> (u64, Micros),
     ) -> Option<(TokenRank, T)> {
         let id: &QueueId = &queue.settings.id;
-        let [host_only, plain] = &queue.ticket_cookies;
         let in_header = self.headers.get_all(TICKET_HEADER).into_iter().map(http::HeaderValue::as_bytes);
-        let own = in_header.chain(cookie_values(self.cookie_headers(), host_only)).map(|token| (true, token));
-        let tokens = own.chain(cookie_values(self.cookie_headers(), plain).map(|token| (false, token)));
-        let verified = tokens.filter(|(_, token)| !token.is_empty()).take(TICKETS_VERIFIED_MAX);
-        let ranked = verified.filter_map(|(is_own, token)| match verify(token) {
+        let tokens = in_header.chain(self.ticket_cookies(queue)).filter(|token| !token.is_empty());
+        let ranked = tokens.take(TICKETS_VERIFIED_MAX).filter_map(|token| match verify(token) {
             Ok(verified) => {
                 let (epoch, at) = epoch_and_time(&verified);
-                let is_current = epoch == queue.settings.line.epoch;
-                let is_own = is_own && queue.settings.cookie_domain.is_none();
-                Some((TokenRank { is_current, is_own, at }, verified))
+                Some((TokenRank { is_current: epoch == queue.settings.line.epoch, at }, verified))
             }
             Err(reason) => {
                 tracing::debug!(queue = %id, %reason, "ticket rejected");
@@ -305,8 +309,6 @@ impl RequestInfo {
 struct TokenRank {
     /// Whether it is of the current epoch.
     is_current: bool,
-    /// Whether no other host of the site can have set it. With a cookie domain, other hosts set it by design.
-    is_own: bool,
     /// When it was signed, or when its first visit was.
     at: Micros,
 }
@@ -427,7 +429,7 @@ mod tests {
         });
         settings.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
         let settings = Settings::from_value(&settings).unwrap();
-        let ticket_cookies = ["__Host-vestibule_tour", "vestibule_tour"].map(str::to_owned);
+        let ticket_cookies = ["vestibule_tour", "__Host-vestibule_tour"].map(str::to_owned);
         Queue { settings, tenant: None, ticket_cookies }
     }
 
@@ -462,9 +464,12 @@ mod tests {
         }
     }
 
-    fn session_of(queue: &Queue, signer: &TicketSigner, host_only: &str, plain: &str) -> Option<SessionId> {
+    fn session_of(queue: &Queue, signer: &TicketSigner, https: bool, tokens: [&str; 2]) -> Option<SessionId> {
+        let [host_only, plain] = tokens;
         let cookies = format!("__Host-vestibule_tour={host_only}; vestibule_tour={plain}");
-        match info(&Method::GET, &[("cookie", &cookies)]).credential(queue, signer, NOW) {
+        let mut request = info(&Method::GET, &[("cookie", &cookies)]);
+        request.is_https_everywhere = https;
+        match request.credential(queue, signer, NOW) {
             Credential::None => None,
             Credential::Ticket(ticket) => Some(ticket.session()),
             Credential::Lobby(ticket) => Some(ticket.session()),
@@ -480,9 +485,11 @@ mod tests {
         let [earlier, later] = [0, 60].map(|second| Tokens::at(&signer, &own_host, second));
         for (old, own) in earlier.tokens.iter().zip(earlier.sessions) {
             for (new, other) in later.tokens.iter().zip(later.sessions) {
-                assert_eq!(session_of(&own_host, &signer, old, new), Some(own), "set by another host");
-                assert_eq!(session_of(&shared, &signer, old, new), Some(other), "set before the cookie domain was");
-                assert_eq!(session_of(&own_host, &signer, "", new), Some(other), "nothing else is there");
+                let session = |queue, https, tokens| session_of(queue, &signer, https, tokens);
+                assert_eq!(session(&own_host, true, [old, new]), Some(own), "set by another host");
+                assert_eq!(session(&own_host, true, ["", new]), None, "set by another host");
+                assert_eq!(session(&own_host, false, [old, new]), Some(other), "any host can set it over http");
+                assert_eq!(session(&shared, true, [old, new]), Some(other), "set before the cookie domain was");
             }
         }
     }

@@ -225,11 +225,10 @@ pub(crate) async fn ensure_decision(mut response: Response) -> Response {
 fn set_ticket(headers: &mut HeaderMap, info: &RequestInfo, visit: &VisitResult) {
     let Some(ticket) = &visit.ticket else { return };
     let NewTicket { token, max_age, .. } = ticket;
-    let [host_only, plain] = &visit.queue.ticket_cookies;
-    let is_host_only = info.origin.https && visit.queue.settings.cookie_domain.is_none();
-    let name = if is_host_only { host_only } else { plain };
     let domain = visit.queue.settings.cookie_domain.as_deref();
-    cookies::append(headers, name, token, *max_age, domain, info.origin.https);
+    if let Some(name) = visit.queue.accepted_ticket_cookies(info.is_https_everywhere).first() {
+        cookies::append(headers, name, token, *max_age, domain, info.origin.https);
+    }
     keep_private(headers);
     if info.wants_ticket_header(&visit.queue)
         && let Ok(value) = HeaderValue::try_from(token)

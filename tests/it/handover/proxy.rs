@@ -200,10 +200,10 @@ pub(crate) async fn assert_reserved_headers(fixture: &GateFixture, visitor: &mut
 async fn trusted_proxies_keep_forwarded_for(setup: StoreSetup) {
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
     let fixture = GateFixture::open_with(setup, json!({ "quota": 9 }), options).await;
-    let mut visitor = fixture.visitor().with_header("x-forwarded-for", "203.0.113.9");
+    let visitor = fixture.visitor().with_header("x-forwarded-for", "203.0.113.9");
+    let mut visitor = visitor.with_header("x-forwarded-proto", "https");
     visitor.navigate("/").await;
-    let request = Request::get("/echo").header("x-forwarded-proto", "https");
-    let headers = visitor.request(request, "").await.json()["headers"].clone();
+    let headers = visitor.fetch("/echo").await.json()["headers"].clone();
     assert_eq!(
         (&headers["x-forwarded-for"], &headers["x-forwarded-proto"]),
         (&json!("203.0.113.9, 127.0.0.1"), &json!("https"))

@@ -50,6 +50,27 @@ async fn cookies_of_other_hosts_do_not_replace_the_ticket() {
 }
 
 #[tokio::test]
+async fn planted_cookie_is_no_ticket_over_https() {
+    for (changes, counts_over_https) in [(json!({}), false), (json!({ "cookie_domain": "example.com" }), true)] {
+        let fixture = behind_tls(changes).await;
+        let mut attacker = fixture.visitor();
+        attacker.navigate("/").await;
+        let planted = session_in(&attacker.fetch("/").await);
+        let ticket = attacker.cookie(&fixture.cookie_name()).unwrap().to_owned();
+        for (visitor, counts) in [(with_https(&fixture), counts_over_https), (fixture.visitor(), true)] {
+            let mut visitor = visitor;
+            visitor.set_cookie(&fixture.cookie_name(), &ticket);
+            let has_session = visitor.fetch("/").await.json()["session"] == json!(planted.to_string());
+            assert_eq!(has_session, counts, "a request that joins nobody");
+            visitor.navigate("/").await;
+            assert_eq!(session_in(&visitor.fetch("/").await) == planted, counts);
+        }
+        let mut app = with_https(&fixture).with_header("x-vestibule-ticket", &ticket);
+        assert_eq!(session_in(&app.fetch("/").await), planted, "no other host can set the header");
+    }
+}
+
+#[tokio::test]
 async fn void_ticket_of_another_host_keeps_nobody_from_joining() {
     let fixture = behind_tls(json!({ "protection": { "pre_ticket_from": 0 } })).await;
     let mut attacker = fixture.visitor();

@@ -47,7 +47,7 @@ fn left(request: &EndpointRequest) -> Response {
     let queue = &request.queue;
     let https = request.info.origin.https;
     let mut response = StatusCode::NO_CONTENT.into_response();
-    let [host_only, plain] = &queue.ticket_cookies;
+    let [plain, host_only] = &queue.ticket_cookies;
     for name in https.then_some(host_only).into_iter().chain([plain]) {
         cookies::append(response.headers_mut(), name, "", 0, queue.settings.cookie_domain.as_deref(), https);
     }

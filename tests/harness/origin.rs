@@ -10,7 +10,7 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::{Json, Router};
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt, stream};
-use http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SET_COOKIE, UPGRADE};
+use http::header::{CONNECTION, CONTENT_TYPE, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SET_COOKIE, UPGRADE};
 use http::{HeaderMap, Method, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
@@ -48,6 +48,7 @@ pub struct Recorded {
 /// | `/slow?<milliseconds>` | after that time, 2000 if none is given |
 /// | `/redirect` | 303 to `/thanks` |
 /// | `/stream` | five lines, 100 ms between them |
+/// | `/events` | a stream of events without an end, 50 ms between them |
 /// | `/status/<code>` | that status |
 /// | `/ws` | a WebSocket that says back what it hears |
 /// | anything else | an HTML page `origin <path>` |
@@ -147,6 +148,7 @@ async fn answer(State(requests): State<Requests>, request: Request) -> Response 
         "/slow" => slow(recorded.uri.query()).await,
         "/redirect" => Redirect::to("/thanks").into_response(),
         "/stream" => lines(),
+        "/events" => events(),
         "/ws" => web_socket(&recorded.headers, upgrade),
         path => match path.strip_prefix("/status/").and_then(|code| code.parse().ok()) {
             Some(code) => StatusCode::from_u16(code).unwrap_or_default().into_response(),
@@ -191,6 +193,14 @@ fn lines() -> Response {
         Ok::<_, Infallible>(format!("line {number}\n"))
     });
     Body::from_stream(lines).into_response()
+}
+
+fn events() -> Response {
+    let events = stream::iter(1..).then(async |number: u64| {
+        sleep(Duration::from_millis(50)).await;
+        Ok::<_, Infallible>(format!("event: tick\ndata: {number}\n\n"))
+    });
+    ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response()
 }
 
 fn web_socket(headers: &HeaderMap, upgrade: hyper::upgrade::OnUpgrade) -> Response {

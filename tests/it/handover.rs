@@ -1,6 +1,7 @@
 //! How admitted visitors reach the site.
 
 mod cache;
+mod endings;
 mod nginx;
 pub(crate) mod proxy;
 mod redirect;

@@ -4,7 +4,7 @@ use axum::extract::Request;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use tracing::{info, warn};
 use vestibule_core::settings::{HandoverKind, Origin, Reach, is_subdomain_of};
-use vestibule_core::{QueueId, SessionId, VisitorState};
+use vestibule_core::{QueueId, VisitorState};
 use vestibule_lambda::ResponseLimit;
 use vestibule_proxy::{Forwarded, ProxyError, TunnelEnd, asks_for_upgrade};
 use vestibule_runtime::Outcome;
@@ -15,16 +15,17 @@ use crate::error::GateError;
 use crate::origin_loop::LOOP_HEADER;
 use crate::own_headers;
 use crate::pass::Pass;
-use crate::permits::Permit;
 use crate::request::RequestInfo;
 use crate::response_buffer::{BufferError, ResponseBuffer};
 use crate::state::Gate;
-use crate::tunnel;
+use crate::tunnel::{admission_end, limit_event_stream};
 use crate::unsent_ticket::UnsentTicket;
 use crate::visit_result::VisitResult;
 
 /// Query parameter that carries a pass to an origin on another domain.
 const PASS_PARAMETER: &str = "vestibule_pass";
+/// Why requests pass that a rule lets pass.
+const BY_RULE: &str = "rule";
 /// Maximum length of a path in the log, in characters.
 const PATH_LOGGED_MAX: usize = 200;
 
@@ -105,7 +106,7 @@ async fn proxy(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Ori
     // Only the tenant can allow an internal origin.
     let reach = visit.queue.tenant.as_ref().map_or(Reach::Public, |tenant| tenant.reach(origin));
     own_headers::remove_own(request.headers_mut());
-    let mut tunnel_end = None;
+    let mut tunnel_end: Option<TunnelEnd> = None;
     if upgrades {
         let session = visit.admitted.map(|slot| slot.session);
         let Some(permit) = gate.tunnels.open_in_session(session, info.origin.address) else {
@@ -115,7 +116,11 @@ async fn proxy(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Ori
             }
             return Answer::new(visit, Reply::Error(GateError::TooManyTunnels));
         };
-        tunnel_end = Some(tunnel_end_of(gate, &visit.queue.settings.id, session, permit));
+        let end = connection_end(gate, &visit);
+        tunnel_end = Some(Box::pin(async move {
+            let _permit = permit;
+            end.await;
+        }));
     }
     let context = Forwarded {
         peer: info.peer,
@@ -132,21 +137,21 @@ async fn proxy(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Ori
         unsent.sent();
     }
     match response {
-        Ok(response) => Answer::new(visit, Reply::Forwarded(response, buffer)),
+        Ok(response) => {
+            let response = limit_event_stream(response, || connection_end(gate, &visit));
+            Answer::new(visit, Reply::Forwarded(response, buffer))
+        }
         Err(error) => failed(info, visit, &error),
     }
 }
 
-/// Resolves when a tunnel has to end: with its session, if it has one. Holds its permit until then.
-fn tunnel_end_of(gate: &Gate, queue: &QueueId, session: Option<SessionId>, permit: Permit) -> TunnelEnd {
-    let (gate, queue) = (gate.clone(), queue.clone());
-    Box::pin(async move {
-        let _permit = permit;
-        match session {
-            Some(session) => tunnel::session_end(gate, queue, session).await,
-            None => std::future::pending().await,
-        }
-    })
+/// Resolves when what let this visit pass has ended, for a connection that stays open. A rule never ends.
+fn connection_end(gate: &Gate, visit: &VisitResult) -> TunnelEnd {
+    if bypass_reason(visit) == Some(BY_RULE) {
+        return Box::pin(std::future::pending());
+    }
+    let session = visit.admitted.map(|slot| slot.session);
+    admission_end(gate.clone(), visit.queue.settings.id.clone(), session)
 }
 
 /// The pass, or the reason why the request passes without one, and the deployment that forwards it.
@@ -221,7 +226,7 @@ pub(crate) fn bypass_reason(visit: &VisitResult) -> Option<&'static str> {
     Some(match visit.outcome {
         Outcome::Unavailable => "store-failure",
         _ if visit.by_mode => "mode",
-        _ => "rule",
+        _ => BY_RULE,
     })
 }
 

@@ -1,36 +1,59 @@
-//! Closes tunnels, such as those of a web socket, when their session ends.
+//! Closes connections that stay open, tunnels such as those of a web socket and event streams, when what let them pass has ended.
 
 use std::time::Duration;
 
+use axum::body::Body;
+use axum::response::Response;
+use futures_util::StreamExt as _;
+use http::{HeaderMap, header};
 use tokio::time::sleep;
 use tracing::debug;
 use vestibule_core::line::{Mode, SessionLocation};
 use vestibule_core::store::OperationsStore;
 use vestibule_core::{Micros, QueueId, SessionId};
+use vestibule_proxy::TunnelEnd;
 
 use crate::state::Gate;
 
-/// How often the session of a tunnel is checked.
+/// How often it is checked whether a tunnel may stay open.
 const CHECK_INTERVAL: Duration = Duration::from_mins(1);
+const EVENT_STREAM: &str = "text/event-stream";
 
-/// Resolves once the session is no longer active.
-pub(crate) async fn session_end(gate: Gate, queue: QueueId, session: SessionId) {
-    end_of(&*gate.operations, || gate.clock.now(), &queue, session).await;
+/// Resolves once a connection of this session, or of none, has to end.
+pub(crate) fn admission_end(gate: Gate, queue: QueueId, session: Option<SessionId>) -> TunnelEnd {
+    Box::pin(async move { end_of(&*gate.operations, || gate.clock.now(), &queue, session).await })
 }
 
-/// Resolves once the session is no longer active. While the store is unavailable, and while everyone passes without a session,
-/// tunnels stay open.
-async fn end_of(store: &dyn OperationsStore, now: impl Fn() -> Micros, queue: &QueueId, session: SessionId) {
+/// An event stream ends as a tunnel does. Other responses stay as they are.
+pub(crate) fn limit_event_stream(response: Response, end: impl FnOnce() -> TunnelEnd) -> Response {
+    if !is_event_stream(response.headers()) {
+        return response;
+    }
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(end())))
+}
+
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let media_type = value.and_then(|value| value.split(';').next());
+    media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(EVENT_STREAM))
+}
+
+/// Resolves once the session, if there is one, is no longer active. While the store is unavailable, and while everyone passes without
+/// a session, tunnels stay open.
+async fn end_of(store: &dyn OperationsStore, now: impl Fn() -> Micros, queue: &QueueId, session: Option<SessionId>) {
     loop {
         sleep(CHECK_INTERVAL).await;
-        let Ok(found) = store.find(queue, session).await else { continue };
-        let active = found.filter(|found| matches!(found.state, SessionLocation::Active { .. }));
-        if active.is_some_and(|found| now() < found.expires_at) {
-            continue;
+        if let Some(session) = session {
+            let Ok(found) = store.find(queue, session).await else { continue };
+            let active = found.filter(|found| matches!(found.state, SessionLocation::Active { .. }));
+            if active.is_some_and(|found| now() < found.expires_at) {
+                continue;
+            }
         }
         let Ok(stats) = store.stats(queue).await else { continue };
         if stats.mode != Mode::Bypass {
-            debug!(%queue, %session, "tunnel closed with its session");
+            let session = session.map(tracing::field::display);
+            debug!(%queue, session, "tunnel closed with its admission");
             return;
         }
     }
@@ -65,7 +88,7 @@ mod tests {
         for session in sessions {
             store.visit(&settings.id, Visit::joining(session)).await.unwrap();
         }
-        let end = |session| end_of(&store, || clock.now(), &settings.id, session);
+        let end = |session| end_of(&store, || clock.now(), &settings.id, Some(session));
         assert!(timeout(A_WHILE, end(sessions[0])).await.is_err(), "the session is active");
         store.end(&settings.id, sessions[0]).await.unwrap();
         assert!(timeout(CHECK_INTERVAL, end(sessions[0])).await.is_ok(), "an operator ended it");
@@ -79,5 +102,17 @@ mod tests {
         assert!(timeout(A_WHILE, end(sessions[1])).await.is_err(), "everyone passes");
         store.put_settings(&in_mode(Mode::Open), PutMode::Always).await.unwrap();
         assert!(timeout(CHECK_INTERVAL, end(sessions[1])).await.is_ok(), "its slot expired");
+    }
+
+    #[test]
+    fn event_streams_are_recognized_by_their_content_type() {
+        let is_stream =
+            |value: &str| is_event_stream(&HeaderMap::from_iter([(header::CONTENT_TYPE, value.parse().unwrap())]));
+        for value in ["text/event-stream", "Text/Event-Stream; charset=utf-8", "text/event-stream ;x"] {
+            assert!(is_stream(value), "{value}");
+        }
+        for value in ["", "text/html", "text/event-streams", "application/json; text/event-stream"] {
+            assert!(!is_stream(value), "{value}");
+        }
     }
 }

@@ -9,6 +9,7 @@ mod order_pace;
 mod order_storage;
 mod order_workers;
 mod visitors;
+mod void_tickets;
 mod webhooks;
 mod worker;
 mod worker_function;

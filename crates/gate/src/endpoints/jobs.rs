@@ -14,6 +14,7 @@ use vestibule_core::Ticket;
 use vestibule_core::jobs::{
     Enqueued, JobBackendError, JobId, JobParams, JobProducers, JobQueueId, NewJob, PAYLOAD_MAX, Payload,
 };
+use vestibule_core::line::SessionLocation;
 use vestibule_runtime::{
     CachedJobQueue, Decision, JobQueues, JobRequest, JobRequestError, Outcome, Queue, checked_payload,
 };
@@ -21,11 +22,13 @@ use vestibule_themes::{JobDetails, JobNews};
 
 use crate::answer::{Answer, JobReport, QueuedJob, Reply};
 use crate::cors::{CorsOrigin, cors_origin, endpoint_preflight};
+use crate::end_reason::is_recent;
 use crate::error::GateError;
 use crate::forms::{form_as_json, has_parts, is_form, parts_as_json};
 use crate::request::{Credential, RequestInfo};
 use crate::respond::{finish, refuse, respond};
 use crate::state::Gate;
+use crate::store_visit::StoreDeadline;
 use crate::visit::renew;
 use crate::visit_result::VisitResult;
 
@@ -144,8 +147,7 @@ async fn visit_as_producer(
         let credential = Credential::Ticket(ticket.clone());
         // It joins nobody.
         let visit = renew(gate, queue, credential).await;
-        // In bypass mode nothing is stored, and so no session is known.
-        if visit.visitor_status.session != Some(ticket.session()) && !visit.by_mode {
+        if !may_have_session(gate, &visit, &ticket).await {
             continue;
         }
         let may_enqueue = producers != JobProducers::Active || visit.admitted.is_some();
@@ -155,6 +157,20 @@ async fn visit_as_producer(
         }
     }
     last
+}
+
+/// Whether the session of the ticket exists as far as is known. In bypass mode, and while the store is unavailable, the visit does not
+/// tell: a recent ticket counts unless its session was ended.
+async fn may_have_session(gate: &Gate, visit: &VisitResult, ticket: &Ticket) -> bool {
+    if !visit.by_mode && visit.outcome != Outcome::Unavailable {
+        return visit.visitor_status.session == Some(ticket.session());
+    }
+    let (id, line) = (&visit.queue.settings.id, &visit.queue.settings.line);
+    if ticket.epoch() != line.epoch || !is_recent(line, ticket, visit.now) {
+        return false;
+    }
+    let found = StoreDeadline::of(gate).limit(gate.operations.find(id, ticket.session())).await;
+    !matches!(found, Ok(Some(found)) if found.state == SessionLocation::Ended)
 }
 
 /// The queues of this host that belong to the tenant of the job queue.

@@ -137,6 +137,28 @@ async fn double_submitted_form_is_one_order() {
     assert_eq!(last.headers["idempotency-key"].len(), 23, "an empty key is none");
 }
 
+/// Two users of one browser have one session.
+#[tokio::test]
+async fn credentials_of_another_user_make_another_order() {
+    let shop = Shop::open(10, "", "").await;
+    let mut visitor = shop.visitor().await;
+    let order = |credentials: &str| script("/echo").header("authorization", credentials);
+    for (sent, orders) in [("Bearer ann", 1), ("bearer bob", 2), ("Bearer ann", 2), ("Basic Y2FybDp4", 3)] {
+        let answer = visitor.request(order(sent), "seat=1").await;
+        assert_eq!((answer.status, shop.orders().len()), (StatusCode::OK, orders), "{sent}");
+        assert_eq!(answer.json()["headers"]["authorization"], sent, "the response is that of the user");
+    }
+    for count in ["00000001", "00000002"] {
+        let signed = format!("Digest username=\"ann\", nc={count}");
+        assert_eq!(visitor.request(order(&signed), "seat=2").await.status, StatusCode::OK);
+        assert_eq!(shop.orders().len(), 4, "each request of this scheme is signed");
+    }
+    let key = |credentials: &str| order(credentials).header("idempotency-key", "k1");
+    visitor.request(key("Bearer ann"), "seat=3").await;
+    let again = visitor.request(key("Bearer ann, renewed"), "seat=3").await;
+    assert_eq!((again.status, shop.orders().len()), (StatusCode::OK, 5), "the key decides");
+}
+
 #[tokio::test]
 async fn slow_order_is_followed_without_javascript() {
     let shop = Shop::open(10, "", "").await;

@@ -13,13 +13,26 @@ const MULTIPART: &str = "multipart/form-data";
 /// Maximum length of a boundary (RFC 2046, 5.1.1). A form with a longer one is compared as a whole.
 const BOUNDARY_MAX: usize = 70;
 
-/// The deduplication ID of an order: the visitor's `Idempotency-Key`, or a hash of method, path, query and content.
+/// Authorization schemes whose credentials are the same in each request of a user. Those of others are signed for one request, so that a
+/// double click would be two orders.
+const REPEATED_SCHEMES: [&str; 2] = ["basic", "bearer"];
+
+/// The deduplication ID of an order: the visitor's `Idempotency-Key`, or a hash of method, path, query, content and credentials.
 pub(super) fn deduplication_id(info: &RequestInfo, target: &str, body: &Bytes) -> Option<DeduplicationId> {
     if let Some(key) = info.headers.get("idempotency-key").filter(|key| !key.is_empty()) {
         return id_of_key(key.as_bytes());
     }
     let content_type = info.header(header::CONTENT_TYPE).unwrap_or_default();
-    hash(&info.method, target, content_type, body).parse().ok()
+    let credentials = credentials(info.header(header::AUTHORIZATION).unwrap_or_default());
+    hash(&info.method, target, content_type, body, credentials).parse().ok()
+}
+
+/// What an `Authorization` header says of who sends the order. Cookies say that, too, but any of them may change from one click to the
+/// next.
+fn credentials(authorization: &str) -> &str {
+    let scheme = authorization.split(' ').next().unwrap_or_default();
+    let is_repeated = REPEATED_SCHEMES.iter().any(|name| scheme.eq_ignore_ascii_case(name));
+    if is_repeated { authorization } else { "" }
 }
 
 /// The deduplication ID of an `Idempotency-Key`: the key, or its hash if it is too long or has characters that no ID has.
@@ -28,7 +41,7 @@ fn id_of_key(key: &[u8]) -> Option<DeduplicationId> {
     valid.or_else(|| format!("key-sha256-{}", hex(Sha256::digest(key))).parse().ok())
 }
 
-fn hash(method: &Method, target: &str, content_type: &str, body: &[u8]) -> String {
+fn hash(method: &Method, target: &str, content_type: &str, body: &[u8], credentials: &str) -> String {
     let content = comparable(content_type, body).hash();
     let digest = Sha256::new()
         .chain_update(method.as_str())
@@ -36,6 +49,7 @@ fn hash(method: &Method, target: &str, content_type: &str, body: &[u8]) -> Strin
         .chain_update(target)
         .chain_update([0])
         .chain_update(content)
+        .chain_update(credentials)
         .finalize();
     format!("sha256-{}", hex(digest))
 }
@@ -92,7 +106,7 @@ mod tests {
     }
 
     fn of((content_type, body): &(String, Vec<u8>)) -> String {
-        hash(&Method::POST, "/checkout", content_type, body)
+        hash(&Method::POST, "/checkout", content_type, body, "")
     }
 
     #[test]
@@ -138,17 +152,18 @@ mod tests {
 
     #[test]
     fn each_part_of_an_order_counts() {
-        let base = hash(&Method::POST, "/a?b", "text/plain", b"c");
-        assert_eq!(base, hash(&Method::POST, "/a?b", "text/plain", b"c"));
+        let base = hash(&Method::POST, "/a?b", "text/plain", b"c", "");
+        assert_eq!(base, hash(&Method::POST, "/a?b", "text/plain", b"c", ""));
         for other in [
-            hash(&Method::PUT, "/a?b", "text/plain", b"c"),
-            hash(&Method::POST, "/a", "text/plain", b"c"),
-            hash(&Method::POST, "/a?b", "text/html", b"c"),
-            hash(&Method::POST, "/a?b", "text/plain", b""),
+            hash(&Method::PUT, "/a?b", "text/plain", b"c", ""),
+            hash(&Method::POST, "/a", "text/plain", b"c", ""),
+            hash(&Method::POST, "/a?b", "text/html", b"c", ""),
+            hash(&Method::POST, "/a?b", "text/plain", b"", ""),
+            hash(&Method::POST, "/a?b", "text/plain", b"c", "Bearer a"),
         ] {
             assert_ne!(base, other);
         }
-        let json = |text: &str| hash(&Method::POST, "/", "application/json", text.as_bytes());
+        let json = |text: &str| hash(&Method::POST, "/", "application/json", text.as_bytes(), "");
         assert_eq!(json(r#"{"a":1,"b":2}"#), json(r#"{ "b": 2, "a": 1 }"#));
         assert!(base.parse::<DeduplicationId>().is_ok(), "{base}");
     }

@@ -389,7 +389,10 @@ impl Run {
             self.compare_dead_letters().await;
         }
         for number in if thoroughly { 0..self.next } else { one..one + 1 } {
-            both!(self, store().get(&self.settings, &[job(number, None).id, job(0, None).id], detail));
+            let views = both!(self, store().get(&self.settings, &[job(number, None).id, job(0, None).id], detail));
+            for view in views.iter().flatten().filter(|view| view.due_at.is_some()) {
+                assert!(view.ahead < Some(self.stats.waiting), "only other jobs that wait are ahead: {view:?}");
+            }
         }
     }
 

@@ -71,12 +71,10 @@ impl JobQueue {
         let earlier = if self.ready.contains(&turn) {
             self.ready.range(..turn).count()
         } else {
-            // It waits for its group: it is due after the jobs that are ready now, and the first one of its group may be ready.
+            // It waits for its group: it is due after the jobs that are ready now. The first one of its group is among them, or runs.
             let members = job.group.as_ref().and_then(|group| self.groups.get(group));
             let before = members.map_or(0, |members| members.range(..sequence).count());
-            let first = members.and_then(|members| members.first()).and_then(|first| self.jobs.get(first));
-            let is_first_ready = first.is_some_and(|first| matches!(first.phase, Phase::Waiting { .. }));
-            self.ready.len() + before - usize::from(is_first_ready)
+            self.ready.len() + before.saturating_sub(1)
         };
         earlier as u64
     }

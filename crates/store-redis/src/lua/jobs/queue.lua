@@ -913,11 +913,9 @@ do
   local function ahead(turn, record)
     local rank = call('ZRANK', READY, turn)
     if rank then return rank end
-    -- It waits for its group: it is due after the jobs that are ready now, and the first one of its group may be ready.
-    local group = record.group
-    local before = call('ZLEXCOUNT', GROUPS, '[' .. group .. '\0', '(' .. group .. '\0' .. turn)
-    local first = string.sub(first_of_group(group, 1)[1], #group + 2)
-    return call('ZCARD', READY) + before - (call('ZSCORE', READY, first) and 1 or 0)
+    -- It waits for its group: it is due after the jobs that are ready now. The first one of its group is among them, or runs.
+    local before = call('ZLEXCOUNT', GROUPS, '[' .. record.group .. '\0', '(' .. record.group .. '\0' .. turn)
+    return call('ZCARD', READY) + before - 1
   end
 
   -- Adds to a reply the state of a job, when it is due or -1, the number of jobs ahead of it or -1, its record, the last response

@@ -2818,6 +2818,11 @@ export interface components {
              */
             unknown: number;
             /**
+            /**
+             * Format: int64
+             * @description Held orders whose outcome is unknown now, and of which no operator has recorded it.
+             */
+            unresolved: number;
              * Format: int64
              * @description Jobs that wait, for their turn or for a retry.
              */

@@ -475,6 +475,8 @@ counters! {
         dead = "dead",
         /// Held orders whose outcome became unknown.
         unknown = "unknown",
+        /// Unknown outcomes that are settled: an operator recorded it, a late result came, or the dead letter is gone.
+        resolved = "resolved",
         /// Waiting jobs that were deleted.
         canceled = "canceled",
         /// Dead letters that were put back.
@@ -515,6 +517,13 @@ pub struct JobStats {
     pub paused_until: Option<Micros>,
     /// Counts since the job queue was created.
     pub counters: JobCounters,
+}
+
+impl JobStats {
+    /// Held orders whose outcome is unknown, and of which nobody has recorded what became of them.
+    pub const fn unresolved(&self) -> u64 {
+        self.counters.unknown.saturating_sub(self.counters.resolved)
+    }
 }
 
 #[cfg(test)]

@@ -70,7 +70,9 @@ pub(super) async fn h08_order_that_may_have_been_sent_is_unknown(fixture: &JobsF
     queue.advance_micros(1);
     assert_eq!(queue.enqueue(again(3)).await, Enqueued::Accepted);
     assert_eq!(queue.replay(&[1]).await, [false], "H13");
+    assert_eq!(queue.stats().await.unresolved(), 1);
     assert_eq!(queue.delete_dead(&[1]).await, [true]);
+    assert_eq!(queue.stats().await.unresolved(), 0);
 }
 
 pub(super) async fn h08_lost_response_is_unknown(fixture: &JobsFixture) {
@@ -209,6 +211,7 @@ pub(super) async fn h08_late_result_replaces_unknown(fixture: &JobsFixture) {
     assert_eq!(queue.enqueue(again(2)).await, Enqueued::Accepted, "it was not placed");
     let stats = queue.stats().await;
     assert_eq!((stats.dead, stats.counters.unknown, stats.counters.dead), (1, 1, 1));
+    assert_eq!(stats.unresolved(), 0);
 }
 
 pub(super) async fn h08_retry_always_sends_again(fixture: &JobsFixture) {
@@ -229,7 +232,10 @@ pub(super) async fn h09_operator_resolves_an_unknown_outcome(fixture: &JobsFixtu
     assert!(!queue.resolve(1, Resolution::Placed).await, "its outcome is not unknown");
     assert!(!queue.resolve(9, Resolution::Placed).await);
     queue.settle(lease, lost()).await;
+    let unresolved = async || queue.stats().await.unresolved();
+    assert_eq!(unresolved().await, 1);
     assert!(queue.resolve(1, Resolution::Placed).await);
+    assert_eq!(unresolved().await, 0);
     let view = queue.view(1).await.unwrap();
     assert_eq!((view.state, view.resolution), (JobState::Unknown, Some(Resolution::Placed)));
     assert_eq!(queue.enqueue(again(2)).await, FIRST());
@@ -243,6 +249,7 @@ pub(super) async fn h09_operator_resolves_an_unknown_outcome(fixture: &JobsFixtu
     assert_eq!(queue.settle(lease, response(200)).await, Settled::Now(JobState::Completed), "the origin knows better");
     assert_eq!(queue.view(1).await.unwrap().resolution, None);
     assert!(!queue.resolve(1, Resolution::Placed).await);
+    assert_eq!((unresolved().await, queue.stats().await.counters.unknown), (0, 1));
 }
 
 pub(super) async fn h11_changed_pace_applies_to_the_next_receive(fixture: &JobsFixture) {

@@ -388,6 +388,13 @@ impl Run {
         if thoroughly || self.rng.random_bool(0.2) {
             self.compare_dead_letters().await;
         }
+        if thoroughly {
+            let all: Vec<_> = (0..self.next).map(|number| job(number, None).id).collect();
+            let views = self.memory.get(&self.settings, &all, Detail::Status).await.unwrap();
+            let unknown = views.iter().flatten().filter(|view| view.state == JobState::Unknown);
+            let unresolved = unknown.filter(|view| view.resolution.is_none()).count() as u64;
+            assert_eq!(stats.unresolved(), unresolved);
+        }
         for number in if thoroughly { 0..self.next } else { one..one + 1 } {
             let views = both!(self, store().get(&self.settings, &[job(number, None).id, job(0, None).id], detail));
             for view in views.iter().flatten().filter(|view| view.due_at.is_some()) {

@@ -107,6 +107,8 @@ pub(crate) struct JobQueueStats {
     dead_lettered: u64,
     /// Held orders whose outcome became unknown.
     unknown: u64,
+    /// Held orders whose outcome is unknown now, and of which no operator has recorded it.
+    unresolved: u64,
     /// Waiting jobs that were deleted.
     canceled: u64,
     /// Dead letters that were put back.
@@ -136,6 +138,7 @@ impl JobQueueStats {
             requeued: counters.requeued,
             dead_lettered: counters.dead,
             unknown: counters.unknown,
+            unresolved: stats.unresolved(),
             canceled: counters.canceled,
             replayed: counters.replayed,
             refused: counters.refused,

@@ -91,6 +91,7 @@ impl JobQueue {
                 return None;
             }
         };
+        self.count_resolved(sequence);
         let job = self.jobs.get_mut(&sequence)?;
         let Phase::Dead { at, .. } = job.phase else { return None };
         if let Some(attempt) = job.attempts.back_mut() {
@@ -311,8 +312,16 @@ impl JobQueue {
         self.jobs.get(&sequence).is_some_and(|job| matches!(job.phase, Phase::Waiting { .. }))
     }
 
+    /// Counts that the unknown outcome of a job is settled, unless that was recorded before. Its state changes right after.
+    pub(super) fn count_resolved(&mut self, sequence: u64) {
+        let is_unresolved =
+            |job: &Job| matches!(job.phase, Phase::Dead { is_unknown: true, .. }) && job.resolution.is_none();
+        self.counters.resolved += u64::from(self.jobs.get(&sequence).is_some_and(is_unresolved));
+    }
+
     /// Removes a job that is not among the unfinished ones any more.
     pub(super) fn forget(&mut self, sequence: u64) {
+        self.count_resolved(sequence);
         let Some(job) = self.jobs.remove(&sequence) else { return };
         match job.phase {
             Phase::Completed { at } => {

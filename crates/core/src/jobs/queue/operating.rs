@@ -116,6 +116,7 @@ impl JobQueue {
         if !is_replayable {
             return false;
         }
+        self.count_resolved(old);
         let Some(mut job) = self.jobs.remove(&old) else { return false };
         if let Phase::Dead { at, .. } = job.phase {
             self.dead.remove(&(at, old));
@@ -139,6 +140,7 @@ impl JobQueue {
             // It may have been released before by mistake.
             Resolution::Placed => self.keep_key(now, settings, sequence),
         }
+        self.count_resolved(sequence);
         if let Some(job) = self.jobs.get_mut(&sequence) {
             job.resolution = Some(resolution);
         }

@@ -63,6 +63,11 @@ do
     counts[event] = (counts[event] or 0) + 1
   end
 
+  -- Counts that the unknown outcome of a job is settled, unless that was recorded before. Its record changes right after.
+  local function count_resolved(record)
+    if record.unknown and not record.resolution then count('resolved') end
+  end
+
   local function id_of(turn)
     return string.sub(turn, 9)
   end
@@ -365,6 +370,7 @@ do
     if record.message then
       call('SET', expiring('ended:' .. id), whole(record.message), 'EX', jobs.MESSAGE_RETENTION)
     end
+    count_resolved(record)
     bytes = bytes - (record.size or 0)
     kept_bytes = kept_bytes - (record.progress_size or 0) - (record.result and record.result.size or 0)
     for _, field in ipairs(progress_fields(id, record)) do defer('HDEL', PROGRESS, field) end
@@ -880,6 +886,7 @@ do
     local reason = not is_acknowledged and (details.reason or 'status') or nil
     local attempt, turn = record.attempts[#record.attempts], turn_of(id, record)
     attempt.ended_at, attempt.reason, attempt.status = now, reason, details.status
+    count_resolved(record)
     record.unknown, record.resolution = nil, nil
     call('ZREM', DEAD, turn)
     if is_acknowledged then return complete(id, record, turn, details, response) end
@@ -1012,6 +1019,7 @@ do
     local record = dead_record(id)
     if not record or settings.holds_orders or not record.size or not has_payload(id) then return 0 end
     count('replayed')
+    count_resolved(record)
     call('ZREM', DEAD, turn_of(id, record))
     sequence = sequence + 1
     record.sequence, record.enqueued_at, record.due, record.message = sequence, now, nil, nil
@@ -1041,6 +1049,7 @@ do
     if not record or not record.unknown then return 0 end
     -- The key may have been released before by mistake.
     if resolution == 'not_placed' then release_key(id, record) else keep_key(id, record) end
+    count_resolved(record)
     record.resolution = resolution
     write(id, record)
     return 1

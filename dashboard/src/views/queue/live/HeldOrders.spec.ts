@@ -17,16 +17,31 @@ async function pass(milliseconds: number): Promise<void> {
   await flushPromises()
 }
 
+test('only orders whose outcome is still unknown are counted', async () => {
+  let unresolved = 1
+  mockApi({
+    'GET /api/v1/job-queues/orders.fifo': () => jobQueue({ id: 'orders.fifo', target: { kind: 'origin' } }, { unknown: 3, unresolved }),
+  })
+  mountApp(HeldOrders, { jobQueue: 'orders.fifo' })
+  await pass(1)
+  expect(text()).toContain('Outcome unknown1')
+  expect(document.querySelectorAll('dd.bad')).toHaveLength(1)
+  unresolved = 0
+  await pass(5_000)
+  expect(text()).toContain('Outcome unknown0')
+  expect(document.querySelector('dd.bad')).toBeNull()
+})
+
 test('held orders are shown with the pace at which they are sent', async () => {
   let acknowledged = 100
   let failed = 0
   mockApi({
     'GET /api/v1/job-queues/orders.fifo': () =>
-      jobQueue({ id: 'orders.fifo', target: { kind: 'origin' } }, { waiting: 40, running: 2, acknowledged, failed, unknown: 3 }),
+      jobQueue({ id: 'orders.fifo', target: { kind: 'origin' } }, { waiting: 40, running: 2, acknowledged, failed, unknown: 5, unresolved: 3 }),
   })
   mountApp(HeldOrders, { jobQueue: 'orders.fifo' })
   await pass(1)
-  for (const shown of ['Held orders: orders.fifo', 'Held42', 'Sent per minute–', 'Outcome became unknown3']) expect(text()).toContain(shown)
+  for (const shown of ['Held orders: orders.fifo', 'Held42', 'Sent per minute–', 'Outcome unknown3']) expect(text()).toContain(shown)
   expect(document.querySelector('h2 a')?.getAttribute('href')).toBe('/job-queues/orders.fifo')
   acknowledged = 110
   // Attempts without a connection send nothing.

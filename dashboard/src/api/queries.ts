@@ -14,6 +14,7 @@ export const queryKeys = {
   tokens: ['tokens'],
   themes: ['themes'],
   themeImages: (tenant: string) => ['themes', 'images', tenant],
+  preview: (theme: string, query: object) => ['themes', 'preview', theme, query],
   themeVersions: (theme: string) => ['themes', 'versions', theme],
   jobQueues: ['job-queues'],
   jobQueue: (jobQueue: string) => ['job-queues', jobQueue],

@@ -1475,7 +1475,8 @@ export interface paths {
          * Preview a theme
          * @description Returns the page with sample data for an iframe. The page runs no script and has no access to the backoffice. For a
          *     theme that does not exist it is the built-in page in the colors of the tenant. With an `event`, it counts down to it.
-         *     With a `message`, it shows that.
+         *     With a `message`, it shows that. With a `queue`, everyone who can view the queue can view the page of the active
+         *     version, also of the theme `default`, which queues without a theme use, and of shared themes.
          */
         get: operations["preview_theme"];
         put?: never;
@@ -2818,11 +2819,11 @@ export interface components {
              */
             unknown: number;
             /**
-            /**
              * Format: int64
              * @description Held orders whose outcome is unknown now, and of which no operator has recorded it.
              */
             unresolved: number;
+            /**
              * Format: int64
              * @description Jobs that wait, for their turn or for a retry.
              */
@@ -7577,6 +7578,8 @@ export interface operations {
             query?: {
                 /** @description ID of the version; the active version by default. */
                 version?: string;
+                /** @description ID of a queue that uses the theme. The page has its name, brand and settings. */
+                queue?: string;
                 /** @description Visitor state. Default: "waiting". */
                 state?: "waiting" | "admitted" | "paused" | "lobby" | "closed" | "full" | "invitation_required" | "unavailable";
                 /** @description Visitor language. Default: "en". */

@@ -46,8 +46,11 @@ export const removeTheme = (theme: string, token?: string) =>
 export const previewDraft = (theme: string, draft: ThemeDraft, signal: AbortSignal) =>
   body(client.POST('/api/v1/themes/{theme}/preview', { params: { path: { theme } }, body: draft, signal }))
 
-/** The URL of a page of a theme with sample data, for a frame. */
-export const previewUrl = (theme: string, query: PreviewQuery) => apiUrl('/api/v1/themes/{theme}/preview', { path: { theme }, query })
+/** The URL of a page of a theme with sample data, for a frame. A frame does not say why a page failed, so the page is rendered once before. */
+export async function renderPreview(theme: string, query: PreviewQuery, signal: AbortSignal): Promise<string> {
+  await client.GET('/api/v1/themes/{theme}/preview', { params: { path: { theme }, query }, parseAs: 'text', signal })
+  return apiUrl('/api/v1/themes/{theme}/preview', { path: { theme }, query })
+}
 
 /** The page that shows previews in a frame. It is not part of the API document. */
 export const PREVIEW_FRAME = '/api/v1/preview-frame'

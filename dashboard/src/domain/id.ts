@@ -1,5 +1,5 @@
 /** Maximum length of an ID. */
-export const ID_MAX = 63
+const ID_MAX = 63
 
 /** An ID for a name: lowercase letters, digits and hyphens. */
 export function idFrom(name: string): string {

@@ -226,6 +226,39 @@ async fn preview_renders_every_state_and_language() {
     assert_eq!(studio.operator.get(&format!("{LIVE}/preview?version={unknown}")).await.status, 404);
 }
 
+/// Visitors of a queue without a theme, or with a shared one, see a theme that is not the tenant's.
+#[tokio::test]
+async fn preview_of_a_queue_shows_its_name_brand_and_settings() {
+    let mut studio = Studio::open().await;
+    let text = "{{ script_tags }}<h1>{{ queue.name }} of {{ brand.name }}</h1>{{ message }}";
+    let mut root = studio.backoffice.root();
+    for theme in ["default", "shared", "acme-summer"] {
+        let path = format!("/themes/{theme}/versions");
+        let version = root.create(&path, upload(&[("queue.html", text)])).await["id"].as_str().unwrap().to_owned();
+        let active = format!("{path}/{version}/activate");
+        assert_eq!(root.send(http::Method::POST, &active, &[("if-match", "*")], None).await.status, 200);
+    }
+    studio.backoffice.advance_seconds(1);
+    for (id, theme) in [("plain", None), ("gala", Some("shared")), ("winter", Some("acme-summer"))] {
+        let settings = json!({ "theme": theme, "name": format!("The {id}"), "message": { "default": "Be kind." } });
+        studio.backoffice.queue(id, "acme", settings).await;
+        let path = format!("/themes/{}/preview?queue={id}", theme.unwrap_or("default"));
+        let page = studio.operator.get(&path).await;
+        assert_eq!(page.status, 200, "{id}: {}", page.text());
+        let heading = format!("The {id} of Acme &amp; Sons");
+        assert!(page.text().contains(&heading) && page.text().contains("Be kind."), "{}", page.text());
+    }
+    let status = async |client: &mut AdminClient, path: &str| client.get(path).await.status.as_u16();
+    for refused in ["default/preview", "default/preview?queue=winter", "default/preview?queue=none"] {
+        assert_eq!(status(&mut studio.operator, &format!("/themes/{refused}")).await, 404, "{refused}");
+    }
+    let version = root.get("/themes/default/versions").await.json()["versions"][0]["id"].clone();
+    let draft = format!("/themes/default/preview?queue=plain&version={}", version.as_str().unwrap());
+    assert_eq!(status(&mut studio.operator, &draft).await, 404, "visitors see the active version");
+    let mut stranger = studio.backoffice.operator("max", "operator", &["blue"]).await;
+    assert_eq!(status(&mut stranger, "/themes/default/preview?queue=plain").await, 404);
+}
+
 #[tokio::test]
 async fn draft_preview_is_validated_for_each_queue() {
     let mut studio = Studio::open().await;

@@ -34,7 +34,7 @@ const DEFAULT_THEME: &str = "default";
 /// Concurrent requests for the state of themes.
 const THEMES_AT_ONCE: usize = 16;
 
-/// A theme and its owner.
+/// A theme and its owner, or the tenant of a queue that uses it.
 pub(crate) struct OwnedTheme {
     pub(crate) id: ThemeId,
     pub(crate) tenant: Option<Tenant>,
@@ -158,6 +158,14 @@ pub(crate) async fn find_visible(admin: &Admin, principal: &Principal, id: &str)
     let unknown = || Problem::NotFound(Code::ATheme);
     let theme = OwnedTheme::of(id.parse().map_err(|_| unknown())?, &admin.store.tenants().await?);
     Some(theme).filter(|theme| theme.is_seen_by(principal)).ok_or_else(unknown)
+}
+
+/// The theme that a queue uses, if it has this name, with the tenant of the queue.
+pub(crate) async fn find_used(admin: &Admin, queue: &Settings, id: &str) -> Result<OwnedTheme, Problem> {
+    let used = queue.theme.as_ref().map_or(DEFAULT_THEME, ThemeId::as_str);
+    let id = id.parse().ok().filter(|id: &ThemeId| id.as_str() == used).ok_or(Problem::NotFound(Code::ATheme))?;
+    let tenant = admin.store.tenants().await?.into_iter().find(|tenant| tenant.id == queue.tenant);
+    Ok(OwnedTheme { id, tenant })
 }
 
 /// A theme of this name that the principal can change, whether it exists or not.

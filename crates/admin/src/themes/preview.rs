@@ -8,6 +8,7 @@ use http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_FRAME_OPTIONS,
 };
 use serde::{Deserialize, Serialize};
+use vestibule_core::settings::Settings;
 use vestibule_core::{StoreError, ThemeId};
 use vestibule_records::{EphemeralKey, EphemeralKind};
 use vestibule_themes::{Draft, VersionId};
@@ -38,10 +39,11 @@ struct Shown {
     version: Option<VersionId>,
 }
 
-/// A page of a theme with sample data, as a visitor of that language would see it.
+/// A page of a theme with sample data, as a visitor of that language would see it in this queue, or in any of the theme.
 pub(crate) async fn preview_page(
     admin: &Admin,
     theme: &OwnedTheme,
+    queue: Option<&Settings>,
     version: Option<VersionId>,
     shown_page: &SamplePage,
 ) -> Result<Response, Problem> {
@@ -55,7 +57,7 @@ pub(crate) async fn preview_page(
     }
     let (asset_base, nonce) = (format!("{PREFIX}/preview-files/{token}/"), random_hex::<16>());
     let has = |logo: &str| draft.as_ref().is_some_and(|draft| draft.asset(logo).is_some());
-    let sample = Sample::of(admin, theme, asset_base, nonce, has).await?;
+    let sample = Sample::of(admin, theme, queue, asset_base, nonce, has).await?;
     let page = sample.page(draft.as_deref(), shown_page).await?;
     let nonce = &sample.nonce;
     let policy = format!("default-src 'none'; style-src 'self' 'nonce-{nonce}'; {FRAME}");

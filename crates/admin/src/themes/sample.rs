@@ -1,8 +1,8 @@
-//! Sample data for previews: the brand is that of the theme's tenant, the numbers are samples.
+//! Sample data for previews: the brand is that of the tenant, name and settings are those of a queue, the numbers are samples.
 
 use vestibule_core::line::Phase;
-use vestibule_core::settings::EventOrder;
-use vestibule_core::{EventStatus, Micros, QueueId, SessionId, Timestamp, VisitorState, VisitorStatus, WaitSeconds};
+use vestibule_core::settings::{EventOrder, Settings, Tenant};
+use vestibule_core::{EventStatus, Micros, SessionId, Timestamp, VisitorState, VisitorStatus, WaitSeconds};
 use vestibule_themes::{Draft, Language, PageView, Themes};
 
 use crate::problem::Problem;
@@ -26,7 +26,7 @@ pub(crate) struct SamplePage {
     pub(crate) language: Language,
     /// The event that the page counts down to.
     pub(crate) event: Option<SampleEvent>,
-    /// The operator's message; `None` for that of the sample.
+    /// The operator's message; `None` for that of the queue, or of the sample.
     pub(crate) message: Option<String>,
 }
 
@@ -47,7 +47,9 @@ impl SampleEvent {
 
 /// The sample data of a preview.
 pub(crate) struct Sample<'a> {
-    theme: &'a OwnedTheme,
+    tenant: Option<&'a Tenant>,
+    /// The queue whose page it is; `None` for a sample.
+    queue: Option<&'a Settings>,
     queue_name: String,
     logo: Option<String>,
     now: Micros,
@@ -58,10 +60,11 @@ pub(crate) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// The tenant's logo is shown if the theme `has` that file.
+    /// The sample for a queue, or for any queue of the theme. The tenant's logo is shown if the theme `has` that file.
     pub(crate) async fn of(
         admin: &Admin,
         theme: &'a OwnedTheme,
+        queue: Option<&'a Settings>,
         asset_base: String,
         nonce: String,
         has: impl Fn(&str) -> bool,
@@ -69,26 +72,72 @@ impl<'a> Sample<'a> {
         let logo = theme.tenant.as_ref().and_then(|tenant| tenant.logo.as_ref()).filter(|logo| has(logo));
         let logo = logo.map(|logo| format!("{asset_base}{logo}"));
         let now = admin.now().await?;
-        Ok(Self { theme, queue_name: name_of_queue(admin, theme).await?, logo, now, asset_base, nonce })
+        let queue_name = match queue {
+            Some(queue) => queue.name.clone(),
+            None => name_of_queue(admin, theme).await?,
+        };
+        Ok(Self { tenant: theme.tenant.as_ref(), queue, queue_name, logo, now, asset_base, nonce })
     }
 
     /// The page for a visitor in this state; the built-in one without a draft.
     pub(crate) async fn page(&self, draft: Option<&Draft>, page: &SamplePage) -> Result<String, Problem> {
-        let visitor_status = visitor_status(page, self.now)?;
-        let tenant = self.theme.tenant.as_ref();
+        let visitor_status = self.visitor_status(page)?;
+        let bare = PageView::new(&visitor_status, &self.nonce, &self.asset_base);
+        let hold_ttl = self.queue.map(|queue| queue.line.hold_ttl);
         let view = PageView {
             queue_name: &self.queue_name,
-            brand_name: tenant.map_or("", |tenant| &tenant.name),
-            color: tenant.and_then(|tenant| tenant.color.as_ref()?.parse().ok()),
+            brand_name: self.tenant.map_or("", |tenant| &tenant.name),
+            color: self.tenant.and_then(|tenant| tenant.color.as_ref()?.parse().ok()),
             logo: self.logo.as_deref(),
             language: page.language,
-            kept_seconds: Some(KEPT_SECONDS),
-            ..PageView::new(&visitor_status, &self.nonce, &self.asset_base)
+            hold_seconds: hold_ttl.unwrap_or(bare.hold_seconds),
+            kept_seconds: hold_ttl.or(Some(KEPT_SECONDS)),
+            ..bare
         };
         Ok(match draft {
             Some(draft) => draft.page(&view).await.map_err(|fault| Problem::theme_invalid(&[fault]))?,
             None => Themes::built_in().queue_page(None, &view).await,
         })
+    }
+
+    /// A visitor in the middle of the line, in the lobby, or an admitted one.
+    fn visitor_status(&self, page: &SamplePage) -> Result<VisitorStatus, Problem> {
+        let SamplePage { state, event, .. } = page;
+        let state = *state;
+        let lobby = (state == VisitorState::Lobby).then(|| SampleEvent::in_lobby(self.now));
+        let in_line = matches!(state, VisitorState::Waiting | VisitorState::Paused | VisitorState::Unavailable);
+        let has_session = !matches!(state, VisitorState::Full | VisitorState::InvitationRequired);
+        let (message, message_language) = self.message(page).unzip();
+        let id = match self.queue {
+            Some(queue) => queue.id.clone(),
+            None => "sample".parse().map_err(|_| Problem::RouteNotFound)?,
+        };
+        Ok(VisitorStatus {
+            session: has_session.then_some(SessionId::from_bytes([0x5a; 14])),
+            support_code: has_session.then(|| "7QK2-M0XV".to_owned()),
+            position: in_line.then_some(1234),
+            waiting: Some(5678),
+            active: Some(500),
+            message,
+            message_language: message_language.flatten(),
+            wait_seconds: (state == VisitorState::Waiting).then_some(WaitSeconds { p50: 240, p90: 360 }),
+            enter_url: Some("/".to_owned()),
+            event: event.as_ref().or(lobby.as_ref()).map(|event| event_status(event, state)).transpose()?,
+            ..VisitorStatus::new(id, state, 20)
+        })
+    }
+
+    /// The operator's message with its language, if that is known.
+    fn message(&self, page: &SamplePage) -> Option<(String, Option<String>)> {
+        match (&page.message, self.queue) {
+            (Some(text), _) => Some((text.clone(), None)),
+            (None, Some(queue)) => {
+                let message = queue.message.as_ref().filter(|_| page.state != VisitorState::Admitted)?;
+                let (text, tag) = message.in_language([page.language.code()]);
+                Some((text.to_owned(), tag.map(str::to_owned)))
+            }
+            (None, None) => (page.state == VisitorState::Waiting).then(|| (MESSAGE.to_owned(), Some("en".to_owned()))),
+        }
     }
 }
 
@@ -98,30 +147,6 @@ async fn name_of_queue(admin: &Admin, theme: &OwnedTheme) -> Result<String, Prob
     let queues = admin.directory.queues();
     let first = queues.iter().find(|queue| queue.settings.theme.as_ref() == Some(&theme.id));
     Ok(first.map_or_else(|| "World tour".to_owned(), |queue| queue.settings.name.clone()))
-}
-
-/// A visitor in the middle of the line, in the lobby, or an admitted one.
-fn visitor_status(page: &SamplePage, now: Micros) -> Result<VisitorStatus, Problem> {
-    let SamplePage { state, event, message, .. } = page;
-    let state = *state;
-    let lobby = (state == VisitorState::Lobby).then(|| SampleEvent::in_lobby(now));
-    let is_waiting = state == VisitorState::Waiting;
-    let in_line = matches!(state, VisitorState::Waiting | VisitorState::Paused | VisitorState::Unavailable);
-    let has_session = !matches!(state, VisitorState::Full | VisitorState::InvitationRequired);
-    let queue: QueueId = "sample".parse().map_err(|_| Problem::RouteNotFound)?;
-    Ok(VisitorStatus {
-        session: has_session.then_some(SessionId::from_bytes([0x5a; 14])),
-        support_code: has_session.then(|| "7QK2-M0XV".to_owned()),
-        position: in_line.then_some(1234),
-        waiting: Some(5678),
-        active: Some(500),
-        message: message.clone().or_else(|| is_waiting.then(|| MESSAGE.to_owned())),
-        message_language: (message.is_none() && is_waiting).then(|| "en".to_owned()),
-        wait_seconds: is_waiting.then_some(WaitSeconds { p50: 240, p90: 360 }),
-        enter_url: Some("/".to_owned()),
-        event: event.as_ref().or(lobby.as_ref()).map(|event| event_status(event, state)).transpose()?,
-        ..VisitorStatus::new(queue, state, 20)
-    })
 }
 
 /// The status of an event whose lobby is open.

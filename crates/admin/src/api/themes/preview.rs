@@ -2,17 +2,18 @@ use axum::extract::State;
 use axum::response::Response;
 use vestibule_core::fields::{Bounded, Field as _, ObjectReader, Omissible};
 use vestibule_core::settings::{FieldErrorCode, MESSAGE_MAX, Name};
-use vestibule_core::{Timestamp, VisitorState, choice_kind, fields, text_kind};
+use vestibule_core::{QueueId, Timestamp, VisitorState, choice_kind, fields, text_kind};
 use vestibule_themes::{Language, VersionId};
 
 use crate::access::Principal;
+use crate::api::queues::service::find_visible as find_visible_queue;
 use crate::api::themes::list::STATES;
 use crate::body::{Query, Segments};
 use crate::codes::Code;
 use crate::describe::describe;
 use crate::problem::Problem;
 use crate::state::Admin;
-use crate::themes::{SampleEvent, SamplePage, find_visible, preview_page};
+use crate::themes::{SampleEvent, SamplePage, find_used, find_visible, preview_page};
 
 text_kind! {
     /// The ID of a version.
@@ -30,6 +31,8 @@ fields! {
     pub(crate) struct PreviewQuery {
         /// ID of the version; the active version by default.
         version: Omissible<Version>,
+        /// ID of a queue that uses the theme. The page has its name, brand and settings.
+        queue: Omissible<QueueId>,
         /// Visitor state.
         state: PreviewState = VisitorState::Waiting,
         /// Visitor language.
@@ -63,7 +66,8 @@ fn check_event(query: &mut PreviewQuery, object: &mut ObjectReader<'_>) {
 ///
 /// Returns the page with sample data for an iframe. The page runs no script and has no access to the backoffice. For a
 /// theme that does not exist it is the built-in page in the colors of the tenant. With an `event`, it counts down to it.
-/// With a `message`, it shows that.
+/// With a `message`, it shows that. With a `queue`, everyone who can view the queue can view the page of the active
+/// version, also of the theme `default`, which queues without a theme use, and of shared themes.
 #[utoipa::path(get, path = "/themes/{theme}/preview", tag = "themes",
     params(PreviewQuery),
     responses(
@@ -77,10 +81,22 @@ pub(crate) async fn preview_theme(
     Query(query): Query<PreviewQuery>,
     Segments(id): Segments<String>,
 ) -> Result<Response, Problem> {
-    let theme = find_visible(&admin, &principal, &id).await?;
-    let PreviewQuery { version, state, language, event, starts_at, starts_in, message } = query;
+    let PreviewQuery { version, queue, state, language, event, starts_at, starts_in, message } = query;
+    let queue = match queue {
+        Some(queue) => Some(find_visible_queue(&admin, &principal, queue.as_str()).await?),
+        None => None,
+    };
+    let theme = match &queue {
+        // Visitors see the active version only.
+        Some(queue) if version.is_none() => find_used(&admin, queue, &id).await?,
+        Some(queue) => {
+            find_visible(&admin, &principal, &id).await?;
+            find_used(&admin, queue, &id).await?
+        }
+        None => find_visible(&admin, &principal, &id).await?,
+    };
     let event = event.zip(starts_at).map(|(name, starts_at)| SampleEvent { name, starts_at, starts_in });
-    preview_page(&admin, &theme, version, &SamplePage { state, language, event, message }).await
+    preview_page(&admin, &theme, queue.as_ref(), version, &SamplePage { state, language, event, message }).await
 }
 
 choice_kind! {

@@ -106,7 +106,7 @@ pub(crate) async fn preview_theme_draft(
     };
     let assets: HashSet<String> = assets.into_iter().collect();
     let has = |logo: &str| assets.contains(logo);
-    let sample = Sample::of(&admin, &theme, ASSET_BASE.to_owned(), random_hex::<16>(), has).await?;
+    let sample = Sample::of(&admin, &theme, None, ASSET_BASE.to_owned(), random_hex::<16>(), has).await?;
     let mut pages = Vec::new();
     for state in states {
         pages.push(PreviewPage {

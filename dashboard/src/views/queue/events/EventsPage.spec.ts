@@ -44,6 +44,7 @@ async function events(at: string, changes: Partial<QueueSettings> = {}, role: 'o
     'GET /api/v1/queues/acme-tour/stats': now,
     'GET /api/v1/queues/acme-tour/events/sale': { id: 'sale', draw: { key: 's1', commitment: COMMITMENT, secret: draw?.secret ?? null, seed: draw?.secret ?? null, beacon: draw?.beacon ? { ...BEACON, ...draw.beacon } : null }, problems: [] },
     'POST /api/v1/queues/acme-tour/events/sale/beacon': { id: 'sale' },
+    'GET /api/v1/themes/summer/preview': {},
     'PATCH /api/v1/queues/acme-tour': saved ?? draw?.patch ?? queue,
     'PATCH /api/v1/queues/acme-tour?validate=true': saved ?? { settings: queue, changes: [], warnings },
     'PATCH /api/v1/queues/acme-tour/controls': { ...queue, mode: 'scheduled' },
@@ -152,7 +153,7 @@ test('the form previews the page before, at and after the start', async () => {
   await flushPromises()
   const shown = () => new URL(getElement<HTMLIFrameElement>('[role="dialog"] iframe').src, location.href)
   expect(shown().pathname).toBe('/api/v1/themes/summer/preview')
-  expect(Object.fromEntries(shown().searchParams)).toEqual({ state: 'paused', language: 'en', event: 'Spring sale', starts_at: EVENT.starts_at, starts_in: '1800' })
+  expect(Object.fromEntries(shown().searchParams)).toEqual({ state: 'paused', queue: 'acme-tour', language: 'en', event: 'Spring sale', starts_at: EVENT.starts_at, starts_in: '1800' })
   const choose = async (label: string) => {
     getElement('[role="dialog"] label', label).querySelector('input')!.click()
     await flushPromises()

@@ -139,7 +139,7 @@ test('closed and bypass are set apart from the other modes', async () => {
 })
 
 test('a message is previewed in the language of the dashboard before it is shown', async () => {
-  await controls({}, { theme: 'summer' })
+  await controls({ 'GET /api/v1/themes/summer/preview': {} }, { theme: 'summer' })
   await panel.find('textarea').setValue('Sold out.')
   await panel.find('form.message').trigger('submit')
   await flushPromises()
@@ -149,5 +149,18 @@ test('a message is previewed in the language of the dashboard before it is shown
   details.dispatchEvent(new Event('toggle'))
   await flushPromises()
   const shown = new URL(getElement<HTMLIFrameElement>('[role="dialog"] iframe').src, location.href)
-  expect([shown.pathname, Object.fromEntries(shown.searchParams)]).toEqual(['/api/v1/themes/summer/preview', { state: 'waiting', message: 'Sold out.', language: 'en' }])
+  expect([shown.pathname, Object.fromEntries(shown.searchParams)]).toEqual(['/api/v1/themes/summer/preview', { state: 'waiting', message: 'Sold out.', queue: 'acme-tour', language: 'en' }])
+})
+
+test('a preview that fails says why', async () => {
+  await controls({ 'GET /api/v1/themes/default/preview': problemResponse(404, 'not_found', { detail: 'No theme with this ID.' }) })
+  await panel.find('textarea').setValue('Sold out.')
+  await panel.find('form.message').trigger('submit')
+  await flushPromises()
+  const details = getElement<HTMLDetailsElement>('[role="dialog"] details')
+  details.open = true
+  details.dispatchEvent(new Event('toggle'))
+  await flushPromises()
+  expect(document.querySelector('[role="dialog"] iframe')).toBeNull()
+  expect(getElement('[role="dialog"] details [role="alert"]').textContent).toContain('No theme with this ID.')
 })

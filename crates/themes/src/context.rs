@@ -190,6 +190,7 @@ impl Context {
         let text = job_text(page.news, &texts.job_page);
         let named = [("brand", view.brand()), ("code", page.code)];
         let heading = fill(&text.heading, &named);
+        let bare = Self::branded(view, &heading);
         let url_label = match page.news {
             JobNews::OrderFailed => texts.retry.clone(),
             _ => fill(&texts.continue_to, &[("brand", view.brand())]),
@@ -210,7 +211,8 @@ impl Context {
             job: Some(job),
             refresh_seconds: view.refresh_seconds,
             script_tags: Value::from_safe_string(script::job_tags(page, view)),
-            ..Self::branded(view, &heading)
+            support_code: bare.support_code.filter(|_| !text.lead.contains("{code}")),
+            ..bare
         }
     }
 

@@ -69,6 +69,7 @@ export const CODES = {
   outcomeUnknown: 'outcome_unknown',
   storeUnavailable: 'store_unavailable',
   notFound: 'not_found',
+  unknownJob: 'unknown_job',
   alreadyExists: 'already_exists',
   tooLarge: 'too_large',
   streamingUnavailable: 'streaming_unavailable',

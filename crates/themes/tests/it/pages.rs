@@ -485,6 +485,18 @@ fn page_of_a_running_job_asks_for_its_state() {
     }
 }
 
+/// A visitor who is asked for a code sees one code.
+#[test]
+fn page_that_asks_for_the_code_of_a_job_has_no_support_code() {
+    let visitor_status =
+        VisitorStatus { support_code: Some("7QK2-M0XV".to_owned()), ..visitor_status(VisitorState::Admitted) };
+    for news in JobNews::ALL {
+        let job = JobPage { news, code: "0NPWV1-MDQB2X", url: None, status_url: None, details: &JobDetails::default() };
+        let html = Themes::built_in().job_page(None, &job, &view(&visitor_status)).now_or_never().unwrap();
+        assert_ne!(html.contains("0NPWV1-MDQB2X"), html.contains("7QK2-M0XV"), "{news:?}");
+    }
+}
+
 #[test]
 fn page_of_a_job_shows_position_and_progress() {
     let visitor_status = visitor_status(VisitorState::Admitted);

@@ -142,6 +142,7 @@ test('an unknown job is reported and not read again', async () => {
   const requests = await open('operator', { [`GET ${QUEUE}/jobs/nothing`]: problemResponse(404, 'unknown_job', { detail: 'No job with this ID.' }) })
   await find('nothing')
   expect(getElement('[role=alert]').textContent).toContain('No job with this ID.')
+  expect(document.body.textContent).toContain('The support code of a session is found on the page Visitors.')
   await vi.advanceTimersByTimeAsync(10_000)
   expect(sent(requests, '/jobs/nothing')).toHaveLength(1)
 })

@@ -17,5 +17,6 @@ test('a code that finds nobody may belong to a visitor in a lobby', async () => 
   await page.find('input').setValue('K7F2')
   await page.find('form').trigger('submit')
   await flushPromises()
+  expect(page.find('.alert-box').text()).toContain('The code of a job or an order is found in its job queue.')
   expect(page.find('.alert-box').text()).toMatch(/found after the draw\.\s*Such visitors wait now for: World tour\.$/)
 })

@@ -152,13 +152,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
 /// Writes the settings at startup. Returns whether they are in the store; otherwise they are written later.
 async fn write_settings(writer: &SettingsWriter, document: &Document) -> anyhow::Result<bool> {
     match writer.write(document, UnlistedQueues::Report).await {
-        // Queues of an earlier start are served, too, and the summary names them.
-        Ok(()) => {
-            if let Err(error) = writer.directory.refresh_readable().await {
-                warn!(%error, "queue index could not be read; other queues of the store are loaded later");
-            }
-            Ok(true)
-        }
+        Ok(()) => Ok(true),
         Err(error @ WriteError::Rejected(_)) => bail!("{error}"),
         Err(error) => {
             warn!(%error, "cannot write the settings to the store yet");

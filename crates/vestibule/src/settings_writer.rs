@@ -138,7 +138,6 @@ impl SettingsWriter {
         plan.settle_removed_beacons(&stored, now);
         log_plan(&plan);
         log_locked(&plan, &locked);
-        self.log_missing_sale_keys(&plan, now);
         // After a failed write, the audit events compare with what was there before the first attempt.
         let mut previous = self.previous.lock().await;
         let before = previous.take().unwrap_or_else(|| stored.clone());
@@ -163,16 +162,26 @@ impl SettingsWriter {
         if unlisted_queues == UnlistedQueues::Report {
             self.report(unlisted_ids()).await?;
         }
-        self.write_job_queues(&plan).await
+        self.write_job_queues(&plan).await?;
+        self.load_other_queues(now).await;
+        Ok(())
+    }
+
+    /// Loads the queues that the file does not name: they are served, too, and the summary of a start names them.
+    async fn load_other_queues(&self, now: Micros) {
+        if let Err(error) = self.directory.refresh_readable().await {
+            warn!(%error, "queue index could not be read; other queues of the store are loaded later");
+        }
+        self.log_missing_sale_keys(now);
     }
 
     /// Logs draws and invitations whose stored sale key this process does not have any more: no code of such a batch is valid, and
     /// such a draw cannot take place here.
-    fn log_missing_sale_keys(&self, plan: &Plan, now: Micros) {
-        for queue in plan.all_queues_after() {
-            for (what, key) in queue.needed_sale_keys(now).filter(|(_, key)| self.sale_keys.ids().all(|id| id != *key))
-            {
-                warn!(queue = %queue.id, what, key, "--sale-keys lacks a sale key that is in use");
+    fn log_missing_sale_keys(&self, now: Micros) {
+        let is_missing = |key: &str| self.sale_keys.ids().all(|id| id != key);
+        for queue in self.directory.queues() {
+            for (what, key) in queue.settings.needed_sale_keys(now).filter(|(_, key)| is_missing(key)) {
+                warn!(queue = %queue.settings.id, what, key, "--sale-keys lacks a sale key that is in use");
             }
         }
     }

@@ -1,9 +1,9 @@
 //! `vestibule invitations`, and what `vestibule check` says about them.
 
 use serde_json::json;
-use vestibule_tests::Program;
+use vestibule_tests::{Program, Redis};
 
-use super::{RunningGate, SettingsFile, run, settings};
+use super::{HOST, RunningGate, SettingsFile, run, settings};
 use crate::admin::backoffice::Backoffice;
 
 #[tokio::test]
@@ -70,4 +70,19 @@ async fn sale_key_that_is_in_use_and_missing_is_logged() {
     served.program.until_logged(missing).await;
     let log = served.program.log();
     assert!(log.contains("queue=tour") && log.contains("invitations \\\"fans\\\""), "{log}");
+}
+
+/// An earlier settings file, or the backoffice, made the queue.
+#[tokio::test]
+async fn missing_sale_key_of_an_unlisted_queue_is_logged() {
+    let redis = Redis::start().await;
+    let batch = "quota = 1\n[[queues.invitations]]\nnumber = 7\nid = \"fans\"\ncount = 5000";
+    let mut served = RunningGate::launched(batch, &["--store", &redis.url()], |launch| launch).await;
+    let other = settings(&served.origin.url(), "quota = 1").replace("\"tour\"", "\"other\"");
+    served.file.write(&other.replace(HOST, "other.example.com"));
+    assert!(served.program.terminate().await.success());
+    std::fs::remove_file(served.program.folder().join("state/sale.keys")).unwrap();
+    served.program.restart();
+    served.program.until_logged("--sale-keys lacks a sale key that is in use").await;
+    assert!(served.program.log().contains("queue=tour"), "{}", served.program.log());
 }

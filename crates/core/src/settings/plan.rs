@@ -294,7 +294,7 @@ impl Plan {
     }
 
     /// The queues as they are afterwards: those of the document, and the stored ones that stay.
-    pub fn all_queues_after(&self) -> impl Iterator<Item = &Settings> {
+    fn all_queues_after(&self) -> impl Iterator<Item = &Settings> {
         self.queues_after.iter().chain(&self.others)
     }
 

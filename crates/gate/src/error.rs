@@ -69,7 +69,7 @@ pub(crate) enum GateError {
     ResponseTooLarge { limit_mib: u32 },
     #[error("No job queue with this ID takes jobs from visitors of this host. Check the ID and the setting producers.")]
     UnknownJobQueue,
-    #[error("No job with this ID that this visitor enqueued. Results are kept for result_ttl.")]
+    #[error("No job with this ID that this visitor may follow. Results are kept for result_ttl.")]
     UnknownJob,
     #[error("Only visitors with a ticket can do this. Open a page of this host first, and send its cookie.")]
     TicketRequired,

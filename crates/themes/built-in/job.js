@@ -29,9 +29,9 @@
   var showDetails = function (now) {
     var waits = now.state === 'queued' && !now.receive_count && typeof now.ahead === 'number';
     show('position', waits ? (now.ahead + 1).toLocaleString([job.lang, 'en-GB'], { numberingSystem: 'latn' }) : '');
-    var last = now.progress && now.progress[now.progress.length - 1], text = last && last.message;
+    var last = now.state === 'running' && now.progress && now.progress[now.progress.length - 1], text = last && last.message;
     if (text && typeof text === 'object') text = text.status;
-    if (text && typeof text === 'string') show('progress', text.slice(0, 500));
+    show('progress', typeof text === 'string' ? text.slice(0, 500) : '');
   };
   var ask = function () {
     if (Date.now() >= renewAt) renew();

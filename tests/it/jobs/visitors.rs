@@ -370,6 +370,8 @@ async fn progress_of_the_handler_reaches_its_visitor() {
     assert_eq!(last["state"], "completed");
     let status = visitor.fetch(&location).await.json();
     assert_eq!(status["progress"][0]["message"]["status"], "preparing", "{status}");
+    let page = visitor.navigate(&location).await;
+    assert!(page.text().contains("data-vestibule=\"job-progress\"><"), "it is not current any more: {}", page.text());
     assert_eq!(code(&handler.request(report(&target), "1").await), (410, "lease_ended".to_owned()));
 }
 

@@ -7,6 +7,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tracing::warn;
@@ -117,8 +118,8 @@ fn details_of(job_queue: &CachedJobQueue, view: &JobView) -> JobDetails {
     let response = view.result.as_ref().filter(|_| !job_queue.settings.holds_orders()).and_then(JobResponse::text);
     JobDetails {
         position: view.position(),
-        progress: view.progress.last().and_then(progress_text),
-        response: response.filter(|text| is_plain(text)).map(start_of),
+        progress: view.progress.last().filter(|_| view.state == JobState::Running).and_then(progress_text),
+        response: response.and_then(plain_text),
     }
 }
 
@@ -129,9 +130,11 @@ fn progress_text(progress: &Progress) -> Option<String> {
     Some(start_of(text))
 }
 
-/// Whether a response is for people: neither markup nor data.
-fn is_plain(text: &str) -> bool {
-    !text.trim_start().starts_with(['<', '{', '[', '"'])
+/// The start of a response for people: neither markup nor data, of which the end may be missing.
+fn plain_text(response: &str) -> Option<String> {
+    let text = response.strip_prefix('\u{feff}').unwrap_or(response).trim();
+    let is_data = text.starts_with(['<', '{', '[', '"']) || serde_json::from_str::<IgnoredAny>(text).is_ok();
+    (!is_data).then(|| start_of(text))
 }
 
 fn start_of(text: &str) -> String {
@@ -222,6 +225,11 @@ mod tests {
         for other in ["1", "null", "[]", r#"{"step":1}"#, r#"{"status":1}"#] {
             assert_eq!(text(other), None, "{other}");
         }
-        assert!(is_plain("Thank you") && ["<p>", " {}", "[]", "\"a\""].iter().all(|text| !is_plain(text)));
+        for plain in ["Thank you", "\u{feff} Thank you\n"] {
+            assert_eq!(plain_text(plain).as_deref(), Some("Thank you"));
+        }
+        for data in ["<p>", "\u{feff}<html>", " {", "[1,", "\"a", "null", "\u{feff} true", "12.5"] {
+            assert_eq!(plain_text(data), None, "{data}");
+        }
     }
 }

@@ -111,7 +111,8 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
         }),
         of_queue(&all::DELAYED_JOINS, queues, |queue| Some(queue.stats.as_ref()?.limits.counters.delayed_joins as f64)),
         by_label(&all::CLIENT_ADDRESS_STATE, queues, |stats| {
-            ClientAddressState::ALL.map(|state| (state.as_str(), flag(stats.limits.client_address == state)))
+            let current = stats.limits.client_address.unwrap_or_default();
+            ClientAddressState::ALL.map(|state| (state.as_str(), flag(state == current)))
         }),
         by_label(&all::EXPIRED, queues, |Stats { counters, .. }| {
             [("waiting", counters.expired_waiting as f64), ("active", counters.expired_active as f64)]

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use prometheus::proto::MetricFamily;
 use tokio::time::Instant;
 use tracing::{debug, warn};
-use vestibule_core::line::{ProtectionReport, Stats};
+use vestibule_core::line::{ClientAddressState, ProtectionReport, Stats};
 use vestibule_core::settings::{Event, EventOrder, Settings};
 use vestibule_core::{LastPurge, MICROS_PER_SECOND, Micros, QueueId, Store, StoreError, TenantId};
 use vestibule_runtime::JobQueues;
@@ -57,13 +57,16 @@ pub(crate) struct ScrapedQueue {
     pub(crate) largest_network_joins: Option<u64>,
 }
 
-/// The settings of a queue. Valid while `revision` and `state_since` are unchanged: a new tenant is a new revision, and a
-/// queue that was removed and created again has a new state.
+/// The settings of a queue, and whether it could rely on client addresses. Valid while `revision` and `state_since` are unchanged: a
+/// new tenant is a new revision, and a queue that was removed and created again has a new state.
 #[derive(Clone)]
 struct LastKnownQueue {
     revision: u64,
     state_since: Micros,
     settings: Arc<Settings>,
+    /// The last known state. It holds for other revisions, and while too few sessions join to tell: an alert does not resolve
+    /// because nobody comes.
+    client_address: Option<ClientAddressState>,
 }
 
 /// Seconds since the round was published that the draw of an event waits for.
@@ -194,15 +197,17 @@ impl Scraper {
         queue: &QueueId,
         known: Option<LastKnownQueue>,
     ) -> Result<(ProtectionReport, LastKnownQueue), StoreError> {
-        let report = self.store.protection(queue).await?;
+        let mut report = self.store.protection(queue).await?;
         let (revision, state_since) = (report.stats.rules.revision, report.stats.state_since);
-        let still_known = known.filter(|known| known.revision == revision && known.state_since == state_since);
-        let known = if let Some(known) = still_known {
-            known
-        } else {
-            LastKnownQueue { revision, state_since, settings: Arc::new(self.settings_of(queue).await?) }
+        let known = known.filter(|known| known.state_since == state_since);
+        let limits = &mut report.stats.limits;
+        limits.client_address = limits.client_address.or(known.as_ref().and_then(|known| known.client_address));
+        let client_address = limits.client_address;
+        let settings = match known.filter(|known| known.revision == revision) {
+            Some(known) => known.settings,
+            None => Arc::new(self.settings_of(queue).await?),
         };
-        Ok((report, known))
+        Ok((report, LastKnownQueue { revision, state_since, settings, client_address }))
     }
 
     async fn settings_of(&self, queue: &QueueId) -> Result<Settings, StoreError> {

@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use vestibule_core::line::Visit;
-use vestibule_core::{Clock as _, ManualClock, Micros, PutMode, QueueId, SessionId, Store};
+use vestibule_core::line::{ADDRESS_LIMITS_FROM, Visit};
+use vestibule_core::{Clock as _, KeyList, ManualClock, Micros, PutMode, QueueId, SessionId, Store, TicketSigner};
 use vestibule_records::history::{History, Sample, Step, rates, record_samples};
 use vestibule_records::{EphemeralKey, EphemeralKind, LoggedQueue, RecordStore};
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Redis;
 
+use crate::conformance::limits::client_of;
 use crate::line_fixture::{random_queue_id, settings_of};
 use crate::suite::on_each;
 
@@ -83,7 +84,7 @@ on_each! {
     {
         concurrent_writers_record_a_minute_once,
         samples_contain_differences,
-        unreliable_client_addresses_are_noted_while_they_are,
+        unreliable_client_addresses_are_noted_until_reliable,
         queue_without_visitors_has_no_samples,
         empty_minutes_and_missing_ones_differ,
         brief_visitors_are_in_the_minute_in_which_they_came,
@@ -105,13 +106,24 @@ async fn concurrent_writers_record_a_minute_once(stores: &StoreFixture) {
     assert_eq!(stores.samples(Step::FiveMinutes, START).await.len(), 1);
 }
 
-async fn unreliable_client_addresses_are_noted_while_they_are(stores: &StoreFixture) {
+async fn unreliable_client_addresses_are_noted_until_reliable(stores: &StoreFixture) {
     let key = EphemeralKey::new(EphemeralKind::ClientAddress, stores.queue.as_str());
     let noted = async || stores.records.get_ephemeral(&key).await.unwrap();
     stores.join(20).await;
     stores.notice().await;
     assert_eq!(noted().await.as_deref(), Some("unusable"), "no join has an address");
-    stores.advance_seconds(600);
+    for _ in 0..3 {
+        stores.advance_seconds(600);
+        stores.notice().await;
+        assert_eq!(noted().await.as_deref(), Some("unusable"), "nobody came, so nothing is known");
+    }
+    let signer = TicketSigner::new(&KeyList::of_bytes("k1", [1; 32])).unwrap();
+    for number in 0..ADDRESS_LIMITS_FROM {
+        let client = client_of(&signer, &stores.queue, &format!("203.0.{number}.1"));
+        let visit = Visit { client, ..Visit::joining(SessionId::random()) };
+        stores.store.visit(&stores.queue, visit).await.unwrap();
+    }
+    stores.advance_seconds(60);
     stores.notice().await;
     assert_eq!(noted().await, None);
 }

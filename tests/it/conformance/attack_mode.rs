@@ -104,7 +104,7 @@ pub(super) async fn attack_mode_does_not_apply_limits_to_unreliable_addresses(st
     let proxy = JoinClient { extra_hops: true, ..client(&fixture, "203.0.113.9") };
     let count = ADDRESS_LIMITS_FROM as usize + 10;
     assert_eq!(redeemers(&fixture, proxy, count).await, count);
-    assert_eq!(fixture.stats().await.limits.client_address, ClientAddressState::ExtraProxy);
+    assert_eq!(fixture.stats().await.limits.client_address, Some(ClientAddressState::ExtraProxy));
 }
 
 pub(super) async fn attack_mode_survives_changed_settings_and_not_a_reset(stores: &StoreFixture) {

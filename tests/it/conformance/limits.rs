@@ -53,7 +53,7 @@ pub(super) async fn joins(fixture: &LineFixture<'_>, client: JoinClient, count: 
 }
 
 /// Joins of other clients, so that the limits of addresses apply.
-pub(super) async fn others(fixture: &LineFixture<'_>) {
+pub(crate) async fn others(fixture: &LineFixture<'_>) {
     for number in 0..ADDRESS_LIMITS_FROM {
         let other = client(fixture, &format!("198.51.{number}.1"));
         assert_eq!(join(fixture, other).await.kind, VisitKind::Joined);
@@ -71,7 +71,7 @@ pub(super) async fn monitor_affects_nobody(stores: &StoreFixture) {
     assert_eq!(joins(&fixture, office, 150).await, 150);
     let limits = fixture.stats().await.limits;
     assert_eq!((limits.counters.over_address, limits.counters.rejected_limit), (130, 0), "reported above 20");
-    assert_eq!(limits.client_address, ClientAddressState::Ok);
+    assert_eq!(limits.client_address, Some(ClientAddressState::Ok));
 }
 
 pub(super) async fn reject_limits_one_address(stores: &StoreFixture) {
@@ -110,7 +110,7 @@ pub(super) async fn extra_proxy_disables_limits(stores: &StoreFixture) {
     for proxy in proxies.map(|proxy| JoinClient { extra_hops: true, ..proxy }) {
         assert_eq!(joins(&fixture, proxy, 25).await, 25);
     }
-    assert_eq!(fixture.stats().await.limits.client_address, ClientAddressState::ExtraProxy);
+    assert_eq!(fixture.stats().await.limits.client_address, Some(ClientAddressState::ExtraProxy));
     fixture.advance_seconds(JOIN_WINDOW);
     assert_eq!(
         joins(&fixture, JoinClient { extra_hops: true, ..proxies[0] }, 25).await,
@@ -122,7 +122,7 @@ pub(super) async fn extra_proxy_disables_limits(stores: &StoreFixture) {
 pub(super) async fn joins_without_address_are_not_limited(stores: &StoreFixture) {
     let fixture = stores.open(rejecting(1, 1)).await;
     assert_eq!(joins(&fixture, JoinClient::default(), 30).await, 30);
-    assert_eq!(fixture.stats().await.limits.client_address, ClientAddressState::Unusable);
+    assert_eq!(fixture.stats().await.limits.client_address, Some(ClientAddressState::Unusable));
 }
 
 pub(super) async fn shared_network_counts_as_a_part(stores: &StoreFixture) {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use vestibule_core::line::{
-    ClientAddressState, Identities, Mode, ProtectionReport, RejectionReason, Visit, WAIT_BUCKETS,
+    ADDRESS_LIMITS_FROM, ClientAddressState, Identities, Mode, ProtectionReport, RejectionReason, Visit, WAIT_BUCKETS,
 };
 use vestibule_core::{LastPurge, SaleKeys, SessionId};
 use vestibule_metrics::{Metrics, router};
 use vestibule_tests::{Exposition, GateUnderTest, Sample, sample};
 
 use super::{TOKEN, metrics_of, scrape};
+use crate::conformance::limits::others;
 use crate::conformance::phases::event;
 use crate::line_fixture::{LineFixture, StoreFixture};
 use crate::suite::on_each;
@@ -102,7 +103,7 @@ fn samples_of(tenant: &str, queue: &str, report: &ProtectionReport) -> Vec<Sampl
     all.push(labelled("proofs_total", ("result", "invalid"), limits.counters.proofs_invalid as f64));
     all.push(one("delayed_joins_total", limits.counters.delayed_joins as f64));
     for state in ClientAddressState::ALL {
-        let is_current = f64::from(u8::from(limits.client_address == state));
+        let is_current = f64::from(u8::from(limits.client_address.unwrap_or_default() == state));
         all.push(labelled("client_address_state", ("state", state.as_str()), is_current));
     }
     for (mode, name) in [
@@ -237,6 +238,25 @@ async fn recovering_is_1_while_lost_state_is_restored(stores: &StoreFixture) {
     assert_eq!(scrape(&metrics).await.value("vestibule_queue_recovering", &of), Some(0.0));
 }
 
+/// The alert does not resolve because nobody comes.
+async fn client_address_state_is_kept_while_nobody_joins(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "tenant": "acme", "protection": { "pre_ticket_from": "none" } })).await;
+    let metrics = metrics_of(&stores.store);
+    let state = async || {
+        let found = scrape(&metrics).await;
+        let states = found.all("vestibule_queue_client_address_state");
+        states.filter(|it| it.value == 1.0).map(|it| it.labels["state"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(state().await, ["ok"]);
+    fixture.join_many(ADDRESS_LIMITS_FROM as usize).await;
+    assert_eq!(state().await, ["unusable"], "no join has an address");
+    fixture.advance_seconds(600);
+    fixture.change(|settings| settings.line.quota = 7).await;
+    assert_eq!(state().await, ["unusable"], "nobody came, so nothing is known");
+    others(&fixture).await;
+    assert_eq!(state().await, ["ok"]);
+}
+
 on_each! {
     {
         memory: &crate::line_fixture::StoreFixture::memory(),
@@ -247,6 +267,7 @@ on_each! {
         the_next_scrape_shows_changes,
         an_unused_queue_reports_zeros,
         recovering_is_1_while_lost_state_is_restored,
+        client_address_state_is_kept_while_nobody_joins,
     }
 }
 

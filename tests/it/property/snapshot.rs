@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use futures_util::future::join_all;
-use vestibule_core::line::{ClientAddressState, ListedSession, PageStart, SessionList, SessionLocation, Stats};
+use vestibule_core::line::{ListedSession, PageStart, SessionList, SessionLocation, Stats};
 use vestibule_core::{Micros, QueueId, SessionId, Store};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +41,7 @@ impl Snapshot {
     pub(super) async fn glance(store: &dyn Store, queue: &QueueId) -> (Stats, Vec<ListedSession>) {
         let mut stats = store.stats(queue).await.unwrap();
         // A line in memory does not save what it knows about joins, so copies of it forget that.
-        stats.limits.client_address = ClientAddressState::default();
+        stats.limits.client_address = None;
         (stats, read_line(store, queue).await)
     }
 

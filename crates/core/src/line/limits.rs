@@ -90,7 +90,7 @@ crate::names! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum ClientAddressState {
-        /// They can, or fewer than [`ADDRESS_LIMITS_FROM`] sessions joined.
+        /// They can.
         #[default]
         Ok = "ok",
         /// Most joins have no usable address: `trusted_proxies` is too high, or selects a proxy of one's own.
@@ -164,8 +164,8 @@ impl LimitCounters {
 pub struct LimitStats {
     /// Rejected joins and joins above a limit.
     pub counters: LimitCounters,
-    /// Whether the addresses of clients can be relied on.
-    pub client_address: ClientAddressState,
+    /// Whether the addresses of clients can be relied on; `None` if fewer than [`ADDRESS_LIMITS_FROM`] sessions joined in two windows.
+    pub client_address: Option<ClientAddressState>,
 }
 
 /// The joins of one window, by what is known about their addresses.
@@ -214,23 +214,23 @@ impl JoinTotals {
 }
 
 impl WindowTotals {
-    /// What the totals say about the addresses of clients. A network counts once, however often it joins, so that an attacker
-    /// needs more networks than all others to reach `ExtraProxy`.
-    pub const fn client_address(&self) -> ClientAddressState {
+    /// What the totals say about the addresses of clients; `None` below [`ADDRESS_LIMITS_FROM`] joins. A network counts once, however
+    /// often it joins, so that an attacker needs more networks than all others to reach `ExtraProxy`.
+    pub const fn client_address(&self) -> Option<ClientAddressState> {
         if self.joins < ADDRESS_LIMITS_FROM {
-            ClientAddressState::Ok
+            None
         } else if self.without_address * 2 > self.joins {
-            ClientAddressState::Unusable
+            Some(ClientAddressState::Unusable)
         } else if self.extra_hops * 2 > self.networks {
-            ClientAddressState::ExtraProxy
+            Some(ClientAddressState::ExtraProxy)
         } else {
-            ClientAddressState::Ok
+            Some(ClientAddressState::Ok)
         }
     }
 
     /// Whether limits by address and network apply.
     pub const fn limits_apply(&self) -> bool {
-        self.joins >= ADDRESS_LIMITS_FROM && !matches!(self.client_address(), ClientAddressState::ExtraProxy)
+        matches!(self.client_address(), Some(ClientAddressState::Ok | ClientAddressState::Unusable))
     }
 }
 
@@ -363,10 +363,10 @@ mod tests {
         let state = |joins, without_address, networks, extra_hops| {
             WindowTotals { joins, without_address, networks, extra_hops }.client_address()
         };
-        assert_eq!(state(19, 19, 0, 0), ClientAddressState::Ok);
-        assert_eq!(state(20, 10, 10, 5), ClientAddressState::Ok, "half of each");
-        assert_eq!(state(20, 11, 9, 0), ClientAddressState::Unusable);
-        assert_eq!(state(20, 0, 3, 2), ClientAddressState::ExtraProxy);
+        assert_eq!(state(19, 19, 0, 0), None);
+        assert_eq!(state(20, 10, 10, 5), Some(ClientAddressState::Ok), "half of each");
+        assert_eq!(state(20, 11, 9, 0), Some(ClientAddressState::Unusable));
+        assert_eq!(state(20, 0, 3, 2), Some(ClientAddressState::ExtraProxy));
         assert!(!WindowTotals { joins: 19, ..WindowTotals::default() }.limits_apply());
         assert!(WindowTotals { joins: 20, networks: 20, ..WindowTotals::default() }.limits_apply());
         assert!(!WindowTotals { joins: 20, networks: 2, extra_hops: 2, ..WindowTotals::default() }.limits_apply());

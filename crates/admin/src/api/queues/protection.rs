@@ -219,7 +219,7 @@ impl QueueProtection {
             mode: settings.line.protection.mode,
             pre_ticket_required: stats.requires_pre_ticket(),
             attack_mode_until: stats.attack_mode_until.map(Micros::seconds),
-            client_address: stats.limits.client_address.as_str(),
+            client_address: stats.limits.client_address.unwrap_or_default().as_str(),
             no_address_share: share(totals.without_address, totals.joins),
             window_seconds: report.window_seconds,
             pre_tickets: PreTicketCounts {

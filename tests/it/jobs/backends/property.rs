@@ -390,7 +390,7 @@ impl Run {
         }
         if thoroughly {
             let all: Vec<_> = (0..self.next).map(|number| job(number, None).id).collect();
-            let views = self.memory.get(&self.settings, &all, Detail::Status).await.unwrap();
+            let views = self.memory.store().get(&self.settings, &all, Detail::Status).await.unwrap();
             let unknown = views.iter().flatten().filter(|view| view.state == JobState::Unknown);
             let unresolved = unknown.filter(|view| view.resolution.is_none()).count() as u64;
             assert_eq!(stats.unresolved(), unresolved);

@@ -169,7 +169,7 @@ impl BatchSender {
     }
 
     fn command(&self, queue: &QueueId, visits: &[Visit]) -> Command {
-        let test_clock = self.clock.as_ref().map(|clock| clock.now());
+        let test_clock = self.clock.as_deref().map(Clock::now);
         let [now, sent_at] = [test_clock, test_clock.or_else(|| self.server_clock.now())]
             .map(|time| time.map_or_else(nothing, |it| text(it.0)));
         let mut packed = Vec::with_capacity(visits.len() * VISIT_SIZE);

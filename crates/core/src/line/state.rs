@@ -178,7 +178,7 @@ impl Line {
     /// Handles a visit: joins or returns, renews the presence, admits sessions, and returns the
     /// session's state. A read-only visit only admits sessions and reads.
     pub fn visit(&mut self, now: Micros, visit: &Visit) -> VisitAnswer {
-        if self.mode(now) == Mode::Bypass {
+        if self.mode(now) == Mode::Bypass && !self.may_have_waited(now) {
             return self.answer(now, None);
         }
         if let Some(ticket) = &visit.ticket {
@@ -260,13 +260,19 @@ impl Line {
         self.rules.effective_mode(now, self.may_wait(now))
     }
 
-    /// Whether the line has sessions, or had some of the last event that may not have returned since its state was lost or
-    /// they could not be served: an event is not over before that.
+    /// Whether the line has sessions, or had some of the last event that may not have returned since its state was lost: an
+    /// event is not over before that.
     pub(super) fn may_wait(&self, now: Micros) -> bool {
         let lost_at = self.recovery.since;
-        let is_recovering = lost_at.0 > 0 && now < lost_at.add_seconds(self.rules.hold_ttl);
-        let is_incomplete = is_recovering || self.continuity.waited && self.may_be_interrupted(now);
+        let is_incomplete = lost_at.0 > 0 && now < lost_at.add_seconds(self.rules.hold_ttl);
         !self.order.is_empty() || (is_incomplete && self.rules.may_be_ending(now))
+    }
+
+    /// Whether the line of an event may have become empty only because nobody could be served. The visit that tells is handled as in the
+    /// event.
+    fn may_have_waited(&self, now: Micros) -> bool {
+        let is_scheduled = self.rules.mode == Mode::Scheduled;
+        is_scheduled && self.continuity.waited && self.may_be_interrupted(now) && self.rules.may_be_ending(now)
     }
 
     /// When the lobby of the current event opened; `None` between events.

@@ -97,24 +97,25 @@ local function read_schedule(text)
   end
 end
 
--- Rule 13.2: the phase of a queue that follows its events.
-local function phase()
+-- Rule 13.2: the phase of a queue that follows its events. With `may_tell`, it is that for a visit which may tell that the line became
+-- empty only because nobody could be served.
+local function phase(may_tell)
   if not schedule.lobby_at or now < schedule.lobby_at then return 'idle' end
   if now < schedule.starts_at then return 'lobby' end
   if schedule.draw_ends_at and now < schedule.draw_ends_at then return 'draw' end
   if now < schedule.ends_at then return 'running' end
-  -- After a loss of the state or an interruption, visitors who waited may not have returned yet, unless the event ended long ago.
+  -- After a loss of the state, visitors who waited may not have returned yet, unless the event ended long ago.
   local incomplete = recovery_since > 0 and now < recovery_since + rules.hold_ttl * SECOND
-    or waited and (now - used_at) * 2 >= rules.waiting_ttl * SECOND
+    or may_tell and waited and (now - used_at) * 2 >= rules.waiting_ttl * SECOND
   local may_wait = waiting > 0 or (incomplete and now < schedule.ends_at + ENDING_MAX * SECOND)
   if not may_wait and now >= schedule.ends_at + rules.hold_ttl * SECOND then return 'idle' end
   return 'ending'
 end
 
 -- Rule 13: the mode that the line follows now.
-local function effective_mode()
+local function effective_mode(may_tell)
   if not schedule then return rules.mode end
-  local current = phase()
+  local current = phase(may_tell)
   if current == 'idle' then return schedule.between_events end
   if current == 'lobby' then return schedule.draw_ends_at and 'lobby' or 'paused' end
   if current == 'draw' then return 'draw' end

@@ -35,7 +35,7 @@
 -- Rules      1, 2, 4, 5, 6, 7, 9, 12, 13, 14, 15, 18, 19, 20, 22, 23, 24
 local visits, size = ARGV[2], #ARGV[2] / VISIT_SIZE
 local reply = { DONE, now, rules.quota }
-if effective_mode() == 'bypass' then
+if effective_mode(true) == 'bypass' then
   reply[#reply + 1] = CHANGED
   for _, value in ipairs(queue_numbers()) do reply[#reply + 1] = value end
   for _ = 2, size do reply[#reply + 1] = 0 end

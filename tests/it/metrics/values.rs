@@ -245,7 +245,7 @@ async fn client_address_state_is_kept_while_nobody_joins(stores: &StoreFixture) 
     let state = async || {
         let found = scrape(&metrics).await;
         let states = found.all("vestibule_queue_client_address_state");
-        states.filter(|it| it.value == 1.0).map(|it| it.labels["state"].clone()).collect::<Vec<_>>()
+        states.filter(|it| it.value > 0.0).map(|it| it.labels["state"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(state().await, ["ok"]);
     fixture.join_many(ADDRESS_LIMITS_FROM as usize).await;

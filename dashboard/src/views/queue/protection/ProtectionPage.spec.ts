@@ -129,8 +129,8 @@ test('the dialog of attack mode says what the limits would have rejected', async
 
 test.each([
   ['monitor', null, 'The block applies in attack mode only'],
-  ['monitor', AT + 600, 'No visitor of this network can join'],
-  ['enforce', null, 'No visitor of this network can join'],
+  ['monitor', AT + 600, 'From the next request, visitors from this network cannot join'],
+  ['enforce', null, 'From the next request, visitors from this network cannot join'],
 ] as const)('a network is blocked in the mode %s, attack mode until %s', async (mode, attack_mode_until, said) => {
   await open({ attack_mode_until }, 'operator', { protection: { mode } } as Partial<QueueSettings>)
   await press('Block')

@@ -1,4 +1,4 @@
-//! The two scripts, and the data block that the queue page's script reads.
+//! The scripts of the pages and of sites, and the data blocks that they read.
 
 use std::sync::LazyLock;
 

@@ -399,15 +399,21 @@ pub(super) async fn rule_07_state_that_went_back_in_time_recovers(stores: &Store
     assert_eq!((back.active, back.place.unwrap().position), (1, 1), "another holds the slot by this state");
 }
 
+/// A line of which nobody came for 100 seconds, so that all have expired. The first visitor had left.
+async fn line_without_visits(stores: &StoreFixture) -> (LineFixture<'_>, Vec<TestVisitor>) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
+    let mut guests = fixture.arrivals(4).await;
+    fixture.advance_seconds(1);
+    fixture.visit_all(&mut guests).await;
+    fixture.leave(&guests[0]).await;
+    fixture.advance_seconds(100);
+    (fixture, guests)
+}
+
 pub(super) async fn rule_07_unserved_visitors_keep_their_order(stores: &StoreFixture) {
     let unserved = |seconds: u64| Witness { unserved: seconds * 1_000_000, census: None };
     for (seconds, recovers) in [(29, false), (30, true)] {
-        let fixture = stores.open(json!({ "quota": 1 })).await;
-        let mut guests = fixture.arrivals(4).await;
-        fixture.advance_seconds(1);
-        fixture.visit_all(&mut guests).await;
-        fixture.leave(&guests[0]).await;
-        fixture.advance_seconds(100);
+        let (fixture, mut guests) = line_without_visits(stores).await;
         let ticket = Some(guests[3].ticket.clone());
         let visit = Visit { ticket, witness: unserved(seconds), ..Visit::default() };
         let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
@@ -444,12 +450,7 @@ pub(super) async fn rule_07_no_admission_before_a_visit_shows_an_interruption(st
 /// The first visit afterwards comes through a process that did not notice.
 pub(super) async fn rule_07_interruption_is_known_after_visits_of_others(stores: &StoreFixture) {
     for (later, recovers) in [(59, true), (60, false)] {
-        let fixture = stores.open(json!({ "quota": 1 })).await;
-        let mut guests = fixture.arrivals(4).await;
-        fixture.advance_seconds(1);
-        fixture.visit_all(&mut guests).await;
-        fixture.leave(&guests[0]).await;
-        fixture.advance_seconds(100);
+        let (fixture, mut guests) = line_without_visits(stores).await;
         assert!(!fixture.visit(&mut guests[3]).await.recovering);
         for _ in 0..later {
             fixture.advance_seconds(1);

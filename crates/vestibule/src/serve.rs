@@ -110,7 +110,8 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         sale_keys,
         previous: Mutex::default(),
     };
-    let is_written = write_settings(&writer, &document).await?;
+    warn_of_queue_for_all_hosts(&options, &*store).await;
+    let is_written = write_settings(&writer, &document, UnlistedQueues::at_start(&options)).await?;
     print_summary(&options, &server.address(), admin.as_ref(), &document, &directory);
     let mut background = JoinSet::new();
     background.spawn(watch_settings(options.clone(), writer, document, hangup, is_written));
@@ -150,14 +151,33 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
 }
 
 /// Writes the settings at startup. Returns whether they are in the store; otherwise they are written later.
-async fn write_settings(writer: &SettingsWriter, document: &Document) -> anyhow::Result<bool> {
-    match writer.write(document, UnlistedQueues::Report).await {
+async fn write_settings(
+    writer: &SettingsWriter,
+    document: &Document,
+    unlisted: UnlistedQueues,
+) -> anyhow::Result<bool> {
+    match writer.write(document, unlisted).await {
         Ok(()) => Ok(true),
         Err(error @ WriteError::Rejected(_)) => bail!("{error}"),
         Err(error) => {
             warn!(%error, "cannot write the settings to the store yet");
             Ok(false)
         }
+    }
+}
+
+/// `--origin` alone adds a queue for all hosts, also to a store whose gates reject unknown hosts.
+async fn warn_of_queue_for_all_hosts(options: &ServeOptions, store: &dyn Store) {
+    if options.settings.is_some() || options.origin.is_none() {
+        return;
+    }
+    let Ok(queues) = store.queues().await else { return };
+    if !queues.is_empty() && queues.iter().all(|(id, _)| id.as_str() != DEFAULT_QUEUE) {
+        warn!(
+            queue = DEFAULT_QUEUE,
+            others = queues.len(),
+            "--origin adds a queue for all hosts (*) that the other queues in the store do not name; to serve only these, leave it out"
+        );
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) async fn watch_settings(
     mut hangup: Signal,
     is_written: bool,
 ) {
-    let (mut is_ended, mut unlisted) = (is_written, UnlistedQueues::Report);
+    let (mut is_ended, mut unlisted) = (is_written, UnlistedQueues::at_start(&options));
     loop {
         if is_ended {
             hangup.recv().await;
@@ -42,7 +42,10 @@ pub(crate) async fn watch_settings(
                 }
             }
         }
-        let Some(path) = &options.settings else { continue };
+        let Some(path) = &options.settings else {
+            info!("SIGHUP has no effect: there is no settings file to read again");
+            continue;
+        };
         match read_settings(path, options.origin.as_ref()) {
             // Editors leave an empty file for a moment while they save.
             Ok(next) if next.queues.is_empty() && !document.queues.is_empty() => {
@@ -69,10 +72,18 @@ enum Written {
 /// What happens to queues that the settings file named when it was last applied, and does not name any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnlistedQueues {
+    /// They stay: there is no settings file.
+    Keep,
     /// They stay, and the log says so: at a start the file may be another one.
     Report,
     /// They are removed, except those with sessions.
     Remove,
+}
+
+impl UnlistedQueues {
+    pub(crate) const fn at_start(options: &ServeOptions) -> Self {
+        if options.settings.is_some() { Self::Report } else { Self::Keep }
+    }
 }
 
 /// Why the settings file is not in the store yet.
@@ -114,7 +125,7 @@ impl SettingsWriter {
         let is_listed = |id: &QueueId| file.queues.iter().any(|queue| queue.id == *id);
         let unlisted_ids = || last.queues.iter().map(|queue| &queue.id).filter(|id| !is_listed(id)).cloned();
         let removed: Vec<QueueId> = match unlisted_queues {
-            UnlistedQueues::Report => Vec::new(),
+            UnlistedQueues::Keep | UnlistedQueues::Report => Vec::new(),
             UnlistedQueues::Remove => unlisted_ids().collect(),
         };
         let unlisted = Unlisted::RemoveOnly(&removed);

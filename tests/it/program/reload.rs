@@ -97,6 +97,31 @@ async fn queue_missing_in_the_file_after_a_restart_is_reported() {
     }
 }
 
+/// Its queues come from other gates, or from the backoffice.
+#[tokio::test]
+async fn gate_without_a_settings_file_reports_no_unlisted_queues() {
+    let redis = Redis::start().await;
+    let first = RunningGate::launched("quota = 1", &["--store", &redis.url()], |launch| launch).await;
+    let address = format!("127.0.0.1:{}", free_port());
+    let arguments = ["serve", "--listen", &address, "--state", "state", "--store", &redis.url()];
+    let mut second = Program::vestibule(&arguments).start();
+    second.until_healthy(&address).await;
+    second.signal("HUP");
+    second.until_logged("SIGHUP has no effect: there is no settings file").await;
+    assert!(!second.log().contains("WARN"), "{}", second.log());
+    assert_eq!(Visitor::new(&address, "unknown.example.com").get("/").await.status, StatusCode::NOT_FOUND);
+
+    let mut third = Program::vestibule(&[&arguments[..], &["--origin", &first.origin.url()]].concat()).start();
+    drop(second);
+    third.until_healthy(&address).await;
+    let warning = "--origin adds a queue for all hosts (*)";
+    assert_eq!(third.log().matches(warning).count(), 1, "{}", third.log());
+    third.terminate().await;
+    third.restart();
+    third.until_healthy(&address).await;
+    assert_eq!(third.log().matches(warning).count(), 1, "it is known by then: {}", third.log());
+}
+
 /// Only what another source wrote is replaced with a warning.
 #[tokio::test]
 async fn memory_store_remembers_the_applied_file() {

@@ -37,8 +37,8 @@ pub(crate) struct ProviderOptions {
 }
 
 impl ProviderOptions {
-    /// The provider; `None` if it is not configured.
-    pub(crate) fn config(&self) -> Result<Option<ProviderConfig>, EnvError> {
+    /// The provider; `None` if it is not configured. An error names the flag and its variable.
+    pub(crate) fn config(&self) -> anyhow::Result<Option<ProviderConfig>> {
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         ProviderConfig::of(&ProviderTexts {
             issuer: text(&self.oidc_issuer),
@@ -48,6 +48,10 @@ impl ProviderOptions {
             name: text(&self.oidc_name),
             claim: text(&self.oidc_claim),
             admin_url: text(&self.admin_url),
+        })
+        .map_err(|EnvError { name, takes }| {
+            let flag = name.trim_start_matches("VESTIBULE_").to_lowercase().replace('_', "-");
+            anyhow::anyhow!("--{flag} ({name}) {takes}")
         })
     }
 }

@@ -29,6 +29,12 @@ pub(crate) struct DemoOptions {
     pub(crate) admin_listen: SocketAddr,
 
     /// Log level: error, warn, info or debug, or a comma-separated list of module=level
-    #[arg(long, env = "VESTIBULE_LOG", default_value = "warn", value_name = "LEVELS")]
+    // All simulated visitors have the address of this machine, which the log of client addresses would report.
+    #[arg(
+        long,
+        env = "VESTIBULE_LOG",
+        default_value = "warn,vestibule_records::client_address=error",
+        value_name = "LEVELS"
+    )]
     pub(crate) log: String,
 }

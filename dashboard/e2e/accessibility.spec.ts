@@ -49,7 +49,7 @@ test('the sign-in page is accessible and has a security policy', async ({ page, 
 // In three parts, so that they run side by side.
 for (const part of [0, 1, 2]) {
   const names = Object.keys(PAGES).filter((_, index) => index % 3 === part)
-  test(`pages are accessible and follow the security policy: part ${part + 1} of 3`, async ({ page, backoffice }) => {
+  test(`pages are accessible and follow the CSP: ${part + 1} of 3`, async ({ page, backoffice }) => {
     test.slow()
     await seed(backoffice)
     const complaints = await watchPolicy(page, backoffice)

@@ -36,7 +36,7 @@ test('a draw is shown from the lobby to its proof', async ({ page, backoffice })
     await page.keyboard.press('Escape')
   })
 
-  await test.step('the proof is shown after the draw, and visitors with their numbers', async () => {
+  await test.step('the proof and drawn numbers are shown after the draw', async () => {
     await expect(draw).toContainText('Secret')
     await expect(draw).toContainText('vestibule verify-draw "https://acme-tour.localhost/_vestibule/line?queue=acme-tour"')
     await page.getByRole('link', { name: 'Visitors' }).last().click()

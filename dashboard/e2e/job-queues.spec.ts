@@ -19,7 +19,7 @@ async function check(page: Page, name: string): Promise<void> {
   }
 }
 
-test('an operator pauses a job queue, sends a test job and follows it', async ({ page, backoffice }) => {
+test('an operator pauses a job queue and follows a test job', async ({ page, backoffice }) => {
   await backoffice.api.tenant('acme', 'Acme Live')
   await backoffice.api.operator(OPERATOR, 'operator')
   await signIn(page, backoffice, OPERATOR)
@@ -205,7 +205,7 @@ test('an operator adds, runs, changes and removes a schedule', async ({ page, ba
   })
 })
 
-test('an operator chooses, tests and removes the events of a webhook', async ({ page, backoffice }) => {
+test('an operator selects, tests and removes webhook events', async ({ page, backoffice }) => {
   await backoffice.api.jobQueues(backoffice.site, 'hooks')
   await backoffice.api.operator(OPERATOR, 'operator')
   await signIn(page, backoffice, OPERATOR, '/job-queues/hooks')
@@ -250,7 +250,7 @@ test('an operator chooses, tests and removes the events of a webhook', async ({ 
   })
 })
 
-test('viewers see statistics of job queues, but neither jobs nor actions', async ({ page, backoffice }) => {
+test('viewers see statistics of job queues only', async ({ page, backoffice }) => {
   await backoffice.api.jobQueues(backoffice.site, 'updates.fifo')
   await backoffice.api.operator(VIEWER, 'viewer')
   await signIn(page, backoffice, VIEWER, '/job-queues')

@@ -1,7 +1,7 @@
 import { expectAccessible } from './axe.ts'
 import { expect, signIn, test, VIEWER } from './backoffice.ts'
 
-test('protection is shown, and attack mode started and ended by keyboard', async ({ page, backoffice }) => {
+test('attack mode is started and ended by keyboard', async ({ page, backoffice }) => {
   await backoffice.api.tenant('acme', 'Acme Live')
   await backoffice.api.queue({ id: 'acme-tour', name: 'World tour' })
   await signIn(page, backoffice, undefined, '/queues/acme-tour/protection')

@@ -50,7 +50,7 @@ test('NaN is never sent as null', async () => {
   expect(requests[0]?.body).toEqual({ admissions_per_minute: 'not a number', max_session: null })
 })
 
-test('a request that is too large for the load balancer changed nothing', async () => {
+test('a request over the load balancer limit changed nothing', async () => {
   mockApi({ 'POST /api/v1/tenants': new Response('<html>413 Request Entity Too Large</html>', { status: 413 }) })
   const tooLarge = await problem(body(client.POST('/api/v1/tenants', { body: { id: 'a', name: 'A' } })))
   expect([tooLarge.code, tooLarge.isUncertain]).toEqual(['too_large', false])

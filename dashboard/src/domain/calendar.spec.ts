@@ -17,7 +17,7 @@ const queue = (id: string, events: QueueEvent[], changes: Partial<QueueSettings>
 
 const days = (queues: QueueSettings[], zone: string) => byDay(calendarOf(queues, zone)).map(({ day, events }) => [day, events.map(({ key }) => key)])
 
-test('events of all queues are sorted by start and grouped by local day', () => {
+test('events are sorted by start and grouped by local day', () => {
   const queues = [
     queue('a', [event('late', '2027-03-04T23:30:00Z', '2027-03-05T02:00:00Z'), event('later', '2027-03-06T10:00:00Z', '2027-03-06T11:00:00Z')]),
     queue('b', [event('early', '2027-03-04T10:00:00Z', '2027-03-04T12:00:00Z')]),
@@ -70,7 +70,7 @@ test('a month has weeks from Monday to Sunday', () => {
   expect([monthAfter('2026-12', 1), monthAfter('2027-01', -1), monthAfter('2027-01', 14)]).toEqual(['2027-01', '2026-12', '2028-03'])
 })
 
-test('events overlap on a shared host or origin, and by their starts', () => {
+test('events overlap by host, origin and start', () => {
   const queues = [
     queue('a', [event('x', '2027-03-04T10:00:00Z', '2027-03-04T14:00:00Z'), event('y', '2027-03-05T10:00:00Z', '2027-03-05T11:00:00Z')]),
     queue('host', [event('x', '2027-03-04T13:00:00Z', '2027-03-04T15:00:00Z')], { hosts: ['other.example.com', 'a.example.com'] }),

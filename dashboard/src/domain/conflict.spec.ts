@@ -23,7 +23,7 @@ test('a setting changed only by the operator is no conflict', () => {
   expect(conflicts(base, { ...base, name: 'b' }, { ...base, revision: 9 })).toEqual([])
 })
 
-test('changes of both are merged, with a choice for a setting that both changed', () => {
+test('only a setting that both changed needs a choice', () => {
   const [mine, theirs] = [{ ...base, quota: 2, hosts: ['y'] }, { ...base, quota: 3, rate: 60, revision: 8 }]
   expect(merged(base, mine, theirs, [])).toEqual({ ...theirs, hosts: ['y'] })
   expect(merged(base, mine, theirs, ['quota'])).toEqual({ ...theirs, hosts: ['y'], quota: 2 })

@@ -24,7 +24,7 @@ test('a draw follows the start', () => {
   expect(salts[0]).toBe('a')
 })
 
-test('an early start keeps the length, keeps an open lobby and opens a closed one', () => {
+test('an early start keeps the length and opens the lobby', () => {
   expect(startedSoon(EVENT, at('2027-03-04T09:40:00Z'))).toMatchObject({ lobby_at: '2027-03-04T09:30:00Z', starts_at: '2027-03-04T09:41:00Z', ends_at: '2027-03-04T13:41:00Z' })
   expect(startedSoon(EVENT, at('2027-03-04T08:00:00Z'))).toMatchObject({ lobby_at: '2027-03-04T08:00:00Z', starts_at: '2027-03-04T08:01:00Z', ends_at: '2027-03-04T12:01:00Z' })
 })
@@ -55,7 +55,7 @@ test('weekly events keep their local time when the clocks change', () => {
   expect(events[1]).toMatchObject({ lobby_at: '2027-04-01T08:30:00Z', starts_at: '2027-04-01T09:00:00Z', ends_at: '2027-04-01T11:00:00Z' })
 })
 
-test('a local time that the clocks skip is there again in the next weeks', () => {
+test('a skipped local time exists again in later weeks', () => {
   const skipped = '2027-03-28T02:30'
   const starts_at = instant(instantOf(skipped, 'Europe/Berlin'))
   const events = weekly({ ...EVENT, starts_at, ends_at: '2027-03-28T04:00:00Z' }, skipped, 3, 'Europe/Berlin')

@@ -14,7 +14,7 @@ test('an operator pauses a job queue before its handler does', () => {
   expect(stateOf({ ...jobQueue(), stats: null }, NOW)).toBe('running')
 })
 
-test('the type of a job queue and the host of its target are derived', () => {
+test('type and target host of a job queue are derived', () => {
   expect([isFifo('updates.fifo'), isFifo('mails')]).toEqual([true, false])
   expect(targetHost(jobQueue({ target: { kind: 'http', url: 'https://crm.acme.example:8443/jobs' } }))).toBe('crm.acme.example:8443')
 })

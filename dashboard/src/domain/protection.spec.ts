@@ -31,7 +31,7 @@ test('the prediction differs from exact counts by one cell at most', () => {
   }
 })
 
-test('the prediction is exact at the last join of a cell and for full cells', () => {
+test('the prediction is exact at cell ends and for full cells', () => {
   const histogram = histogramOf(SOURCES)
   for (const limit of [1, 3, 7, 15, 31, 63, 127, 255, 511, 1023, 2047, 4095]) expect(rejectedBy(histogram, limit)).toBe(exactly(SOURCES, limit))
   const full = histogramOf([1023])
@@ -73,7 +73,7 @@ test('a histogram is shown up to its last cell with joins', () => {
   expect(histogramRows([0, 1])).toEqual([{ from: 1, to: 1, joins: 0 }, { from: 2, to: null, joins: 1 }])
 })
 
-test('first visits per second are averaged over ten seconds within a window', () => {
+test('first visits are averaged over ten seconds in a window', () => {
   const report = (windowSeconds: number, issued: number) => ({ windowSeconds, issued })
   expect(firstVisitsPerSecond([])).toBeNull()
   expect(firstVisitsPerSecond([report(400, 10)])).toBeNull()

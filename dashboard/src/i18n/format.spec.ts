@@ -32,7 +32,7 @@ test('times are in the viewer’s time zone', () => {
   expect([time(at), minute(at)]).toEqual(['14:00:05', '14:00'])
 })
 
-test('times in another year have the year, in the time zone of the viewer', () => {
+test('times in another local year include the year', () => {
   const newYear = Date.UTC(2027, 0, 1) / 1000
   expect([dateTime(newYear - 60), dateTime(newYear)]).toEqual(['31 Dec, 23:59', '1 Jan 2027, 00:00'])
   expect(dateTime(Date.UTC(2020, 0, 1, 10) / 1000)).toBe('1 Jan 2020, 10:00')

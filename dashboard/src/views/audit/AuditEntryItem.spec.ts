@@ -40,7 +40,7 @@ test('many changes are collapsed without empty fields', () => {
   expect(line.get('summary').text()).toBe('8 fields')
 })
 
-test('an added event is one change, with its times in the chosen zone', () => {
+test('an added event is one change with times in the chosen zone', () => {
   const sale = { id: 'sale', starts_at: '2027-03-05T10:00:00Z' }
   zone.value = 'Europe/Berlin'
   const line = shown({ changes: [{ field: 'events', from: [sale], to: [{ id: 'now', starts_at: '2027-03-04T10:00:00Z' }, sale] }] })

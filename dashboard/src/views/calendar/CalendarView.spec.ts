@@ -166,7 +166,7 @@ test('overlaps with other queues are shown', async () => {
   expect(getElement('.event', '11:00').querySelectorAll('.warning')).toHaveLength(1)
 })
 
-test('changed settings are loaded again, and phases follow the stats', async () => {
+test('changed settings are reloaded and phases follow the stats', async () => {
   await open()
   const [tour, ...others] = STATS
   const changed = { ...TOUR, revision: 8, events: [event('sale', '2027-03-04T08:00:00Z', '2027-03-04T09:30:00Z', { name: 'Shorter sale' })] }

@@ -88,7 +88,7 @@ test('all are deleted after a confirmation', async () => {
   await vi.waitFor(() => expect(sent(requests, 'POST').map(({ body }) => body)).toEqual(Array(3).fill({ all: true })))
 })
 
-test('held orders with an unknown outcome are resolved and not replayed', async () => {
+test('unknown held orders are resolved, not replayed', async () => {
   const requests = await open([letter('A', { state: 'unknown', reason: 'timeout' })], { [`POST ${QUEUE}/dead-letters/A/resolve`]: new Response(null, { status: 204 }) }, { target: { kind: 'origin' } })
   expect(document.body.textContent).not.toContain('Replay all')
   expect(document.body.textContent).toContain('Outcome unknown')

@@ -43,7 +43,7 @@ test('a job queue is created with its defaults', async () => {
   expect(sent(requests, 'POST')?.body).not.toHaveProperty('dispatches_per_minute')
 })
 
-test('a job queue of held orders has no handler, and the defaults of orders', async () => {
+test('held orders have their own defaults and no handler', async () => {
   const requests = await open({ 'POST /api/v1/job-queues': Response.json(jobQueue(), { status: 201 }) })
   await write('ID', 'orders.fifo')
   const target = field('Target') as unknown as HTMLSelectElement

@@ -96,7 +96,7 @@ test('the signing secret is rotated after a confirmation', async () => {
   expect(text()).toContain('The previous secret also signs calls until')
 })
 
-test('a rotation that ends an older secret is confirmed with its consequences', async () => {
+test('a rotation that ends an older secret is confirmed', async () => {
   const ends = { token: 't1', expires_in: 120, consequence: 'It ends at once.', message: { code: 'will_end_secret', params: { job_queue: 'updates.fifo' } } }
   const rotate = ({ headers }: ApiRequest) =>
     headers.get('x-vestibule-confirm') === 't1' ? { secret: 'whsec_CCCC', previous_until: 1_790_000_000 } : problemResponse(428, 'confirmation_required', { confirmation: ends })
@@ -167,7 +167,7 @@ test('only rules enqueue held orders', async () => {
   expect(text()).not.toContain('Send a test job')
 })
 
-test('a retried test job keeps its idempotency key, a changed one does not', async () => {
+test('only an unchanged test job keeps its idempotency key', async () => {
   const requests = await open('operator', { 'POST /api/v1/job-queues/mails/jobs': () => problemResponse(503, 'enqueue_unconfirmed', { params: { job_id: ID } }) }, { id: 'mails' })
   await press('Send a test job')
   expect(document.querySelectorAll('[role=dialog] input[type=text]')).toHaveLength(0)

@@ -71,7 +71,7 @@ test('an activated theme that no queue uses is not called live', async () => {
   expect(status()).toBe('No queue uses this theme yet: visitors do not see it.')
 })
 
-test('the error of an action is shown until the file is changed, also if the preview renders', async () => {
+test('the error of an action is shown until the file changes', async () => {
   await open([])
   await upload('queue.html')
   expect(document.body.textContent).toContain('1 file, not saved yet.')
@@ -95,7 +95,7 @@ test('a file that is not UTF-8 is not edited as text', async () => {
   expect(document.body.textContent).toContain('Save it as UTF-8')
 })
 
-test('files are added with a button whose control stays in the order of focus', async () => {
+test('the button that adds files keeps its place in focus order', async () => {
   await open([])
   const input = getElement('.file-button input[type=file]')
   expect(input.className).toBe('visually-hidden')

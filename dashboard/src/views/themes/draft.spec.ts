@@ -113,7 +113,7 @@ test('deactivation keeps the draft', async () => {
   expect(work.isChanged.value).toBe(false)
 })
 
-test('a conflict is shown, and the next activation names the current revision', async () => {
+test('after a conflict, activation uses the current revision', async () => {
   archived('page')
   const ACTIVATE = 'POST /api/v1/themes/acme/versions/1-a/activate'
   let revision = 4

@@ -48,7 +48,7 @@ test('server errors are shown at their fields', async () => {
   await vi.waitFor(() => expect(getElement('.checkboxes .error').textContent).toContain('Names no tenant that you may use'))
 })
 
-test('an operator’s token can be limited to jobs where there are job queues', async () => {
+test('a token can be limited to jobs if job queues exist', async () => {
   const requests = mockApi({ 'GET /api/v1/job-queues': { job_queues: [jobQueue()] }, 'POST /api/v1/tokens': {} })
   await open()
   expect(document.querySelector('[role=dialog] label.row')).toBeNull()

@@ -123,7 +123,7 @@ test('a link to an event opens its form', async () => {
   expect(page.vm.$route.query, 'it does not open again').toEqual({})
 })
 
-test.each(['viewer', 'operator'] as const)('a link does not open the form of an event that a %s cannot change', async (role) => {
+test.each(['viewer', 'operator'] as const)('a link does not open an event that a %s cannot change', async (role) => {
   await events('2027-03-05T08:00:00Z', role === 'viewer' ? { events: [{ ...EVENT, ends_at: '2027-03-06T10:00:00Z' }] } : {}, role)
   await page.vm.$router.replace({ query: { event: 'sale' } })
   await flushPromises()
@@ -175,7 +175,7 @@ test('an inactive schedule can be resumed', async () => {
   expect(changes(requests)).toEqual([{ mode: 'scheduled' }])
 })
 
-test('phases and consequences follow the clock of a queue whose other stats do not change', async () => {
+test('phases follow the clock when other stats do not change', async () => {
   await events('2027-03-04T11:00:00Z', { mode: 'open' })
   const statsStore = useStatsStore()
   const [before] = statsStore.queues
@@ -230,7 +230,7 @@ test('a queue that lets everyone pass between events is confirmed', async () => 
   expect(changes(requests)).toEqual([{ between_events: 'bypass' }])
 })
 
-test('an event without effect has no phase and cannot be started or ended', async () => {
+test('an event without effect has no phase and no actions', async () => {
   for (const at of ['2027-03-04T09:40:00Z', '2027-03-04T11:00:00Z']) {
     await events(at, { mode: 'open' })
     expect(getElement('.event').textContent).toContain('Schedule not active')
@@ -261,7 +261,7 @@ test('an error of the server is shown at its field', async () => {
   expect(getElement('[role="dialog"] [role="alert"]').textContent).not.toContain('ends_at')
 })
 
-test('an error of a collapsed field opens it, and can be closed again', async () => {
+test('an error opens its collapsed field, which can be closed', async () => {
   const errors = ['draw_seconds', 'salt', 'key', 'order'].map((name) => ({ field: `events[0].${name}`, code: 'invalid', detail: `wrong ${name}` }))
   await events('2027-03-04T08:00:00Z', { events: [DRAW] }, 'operator', { phase: 'idle', tickets: 0 }, [], () => problemResponse(422, 'validation_failed', { errors }))
   await press('Edit')
@@ -288,7 +288,7 @@ test('errors of fields that the form does not have are listed', async () => {
   for (const name of ['suspended', 'salt']) expect(listed).toContain(`wrong ${name}`)
 })
 
-test('an event is not repeated more often than a queue can have events', async () => {
+test('repetitions are limited to the events of a queue', async () => {
   const requests = await events('2027-03-04T08:00:00Z', { events: [] })
   await press('Add an event')
   const times = getElement('[role="dialog"] .field', 'Repeat weekly').querySelector('input')!
@@ -332,7 +332,7 @@ test('the form says that an event in the past does not take place', async () => 
   expect(getElement('[role="dialog"] .warn').textContent).toBe('The end is in the past, so this event does not take place.')
 })
 
-test('the form does not say so of an event whose line is still admitted', async () => {
+test('the form does not say so while its line is still admitted', async () => {
   const ending = { ...EVENT, starts_at: '2020-03-04T10:00:00Z', ends_at: '2020-03-04T14:00:00Z' }
   await events('2020-03-04T14:05:00Z', { events: [ending] }, 'operator', { phase: 'ending', tickets: 0 })
   await press('Edit')
@@ -355,7 +355,7 @@ test('numbers that cannot be read are not sent', async () => {
   expect(getElement('[role="dialog"] .field.invalid .error').textContent).toBe('Enter a whole number, 0 or more.')
 })
 
-test('a duration of the draw that cannot be read is shown for a draw only', async () => {
+test('an invalid draw duration is shown only with a draw', async () => {
   const requests = await events('2027-03-04T08:00:00Z', { events: [DRAW] }, 'operator', { phase: 'idle', tickets: 0 })
   await press('Edit')
   const seconds = getElement('[role="dialog"] .field', 'Duration of the draw').querySelector('input')!
@@ -410,7 +410,7 @@ test('an event in order of arrival has no fields of a draw', async () => {
   expect(changes(requests)).toEqual([{ events: [{ ...EVENT, lobby_at: '2027-03-04T09:30:00Z' }] }])
 })
 
-test('visitors in the lobby of a draw are not called a line in German', async () => {
+test('German does not call lobby visitors a line', async () => {
   for (const [event, texts] of [[DRAW, ['Vor der Auslosung', 'Teilnahme ab']], [EVENT, ['Besucher stellen sich an', 'Anstehen ab']]] as const) {
     locale.value = 'de'
     await events('2027-03-04T09:40:00Z', { events: [event] }, 'viewer')
@@ -419,7 +419,7 @@ test('visitors in the lobby of a draw are not called a line in German', async ()
   }
 })
 
-test('the lobby shows tickets, commitment and a start that is too fast', async () => {
+test('the lobby shows tickets, commitment and a fast start', async () => {
   await events('2027-03-04T09:40:00Z', { events: [DRAW] }, 'viewer', { phase: 'lobby', tickets: 2_000_000 })
   for (const text of [COMMITMENT, '2,000,000', 'About 100,000 requests per second', 'Set a draw of 50 seconds']) expect(page.text()).toContain(text)
   expect(page.text()).not.toContain('verify-draw')
@@ -474,7 +474,7 @@ test('viewers see that a value is missing and cannot record it', async () => {
   expect(page.find('form').exists()).toBe(false)
 })
 
-test('a beacon is chosen in the form, and removed with a confirmation', async () => {
+test('a beacon is selected, and removed after confirmation', async () => {
   const confirmation = { token: 'once', expires_in: 120, consequence: 'The order is drawn without its beacon.', message: { code: 'will_remove_beacon', params: {} } }
   const patch = ({ headers }: ApiRequest) => (headers.has('x-vestibule-confirm') ? settings() : problemResponse(428, 'confirmation_required', { confirmation }))
   const requests = await events('2027-03-04T10:05:00Z', { events: [{ ...DRAW, beacon: 'drand-quicknet' }] }, 'operator', { phase: 'draw', tickets: 3, beacon: { status: 'missing' }, patch })
@@ -489,7 +489,7 @@ test('a beacon is chosen in the form, and removed with a confirmation', async ()
   expect(sent.map(({ events: [event] }) => event?.beacon)).toEqual([undefined, undefined])
 })
 
-test('a change that someone else made while a dialog was open is not undone', async () => {
+test('a dialog does not undo a change of another operator', async () => {
   const queue = settings({ mode: 'scheduled', events: [EVENT], revision: 7 })
   const current = { ...queue, events: [{ ...EVENT, ends_at: '2027-03-04T18:00:00Z' }], revision: 8 }
   const confirmation = { token: 'abc', expires_in: 120, consequence: 'Tickets become invalid.', message: { code: 'will_void_lobby_tickets', params: { tickets: 1200, event: 'sale' } } }
@@ -520,7 +520,7 @@ async function type(label: string, text: string): Promise<void> {
   await flushPromises()
 }
 
-test('suspending or removing an event is not sent again after someone else changed what it leads to', async () => {
+test('suspend and remove are not repeated if their effect changed', async () => {
   const queue = settings({ mode: 'scheduled', between_events: 'closed', events: [EVENT], revision: 7 })
   for (const [action, changed, isSent] of [['Suspend', { between_events: 'bypass' }, false], ['Remove', { between_events: 'bypass' }, false], ['Remove', { mode: 'open' }, false], ['Remove', { quota: 5 }, true]] as const) {
     const current = { ...queue, ...changed, revision: 8 }
@@ -552,7 +552,7 @@ test('a form is saved after someone else changed something else', async () => {
   }
 })
 
-test('errors of an event are shown at its fields after others added events', async () => {
+test('errors stay at their event after others added events', async () => {
   const current = settings({ mode: 'scheduled', events: [EVENT, { ...EVENT, id: 'other' }], revision: 8 })
   const errors = [{ field: 'events[2].id', code: 'invalid', detail: 'wrong ID' }]
   const answers = [conflictWith(current), problemResponse(422, 'validation_failed', { errors })]

@@ -165,7 +165,7 @@ test('codes are downloaded in parts', async () => {
   expect(links).toEqual([`${base}?from=1&count=5000`, `${base}?from=5001&count=5000`, `${base}?from=10001&count=2000`])
 })
 
-test('access for invited visitors without a valid batch is a warning', async () => {
+test('invited-only access without a valid batch is a warning', async () => {
   const requests = await invitations({ access: 'invited', invitations: [{ ...FANS, revoked: true }] })
   expect(page.text()).toContain('Nobody can join')
   getElement('label', 'Anyone').querySelector('input')!.click()
@@ -196,7 +196,7 @@ test('viewers see batches and change nothing', async () => {
   expect(page.findAll('button')).toHaveLength(0)
 })
 
-test('a batch that someone else revoked meanwhile does not become valid again', async () => {
+test('a batch that someone else revoked stays revoked', async () => {
   const queue = settings({ invitations: [FANS], revision: 7 })
   const current = { ...queue, invitations: [{ ...FANS, revoked: true }], revision: 8 }
   let stored = queue

@@ -108,7 +108,7 @@ test('an unknown outcome rereads values before a retry', async () => {
   expect(document.querySelector('[role="dialog"] button[type="submit"]')).not.toBeNull()
 })
 
-test('a retried release keeps its idempotency key unless the server keeps an unknown outcome under it', async () => {
+test('a retried release keeps its key until outcome_unknown', async () => {
   let attempts = 0
   const release = () => {
     if (++attempts === 1) throw new TypeError('no response')
@@ -138,7 +138,7 @@ test('closed and bypass are set apart from the other modes', async () => {
   expect(panel.findAll('.mode.drastic').map((mode) => mode.text())).toEqual(['Closed', 'Bypass'])
 })
 
-test('a message is previewed in the language of the dashboard before it is shown', async () => {
+test('a message is previewed in the dashboard language', async () => {
   await controls({ 'GET /api/v1/themes/summer/preview': {} }, { theme: 'summer' })
   await panel.find('textarea').setValue('Sold out.')
   await panel.find('form.message').trigger('submit')

@@ -65,7 +65,7 @@ test('an empty or long message is rejected without a dialog', async () => {
   expect(changes(requests)).toEqual([])
 })
 
-test('Enter shows the message, but not while characters are composed', async () => {
+test('Enter shows the message, except during composition', async () => {
   await controls()
   const text = form().find('textarea')
   await text.setValue('売り切れ')
@@ -104,7 +104,7 @@ test('a message and one language of it are removed', async () => {
   expect(changes(requests)).toEqual([{ message: { default: 'Sold out.', de: null } }, { message: null }])
 })
 
-test('visitors in the lobby see the message, and nobody does in bypass', async () => {
+test('lobby visitors see the message; in bypass nobody does', async () => {
   const shown = () => form().find('p').text()
   await controls({ default: 'Doors open soon.' }, { waiting: 0, mode: 'scheduled', effective_mode: 'lobby', event: { phase: 'lobby', lobby_tickets: 50_021, awaits_beacon: false } })
   expect(shown()).toBe('50,021 visitors see this message.')

@@ -45,7 +45,7 @@ async function open(canEdit: boolean) {
   return requests.filter(({ line }) => line.includes('forecast'))
 }
 
-test('the slider asks for its quota once it is open, and changes nothing', async () => {
+test('the slider requests a forecast and changes nothing', async () => {
   expect(await open(true)).toEqual([])
   const details = getElement<HTMLDetailsElement>('details')
   details.open = true

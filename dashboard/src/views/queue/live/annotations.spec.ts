@@ -30,7 +30,7 @@ test('annotations show who changed what, oldest first', () => {
   ])
 })
 
-test('releases and resets show their numbers, other changes the values before and after', () => {
+test('annotations show numbers, or values before and after', () => {
   const number = (field: string, to: number) => ({ field, from: null, to })
   const texts = annotationsOf([
     entry(10, { action: 'queue.release', changes: [number('asked', 50), number('released', 10)] }),

@@ -21,7 +21,7 @@ test('a release shows admissions and visitors above the quota', () => {
   expect(effects({ kind: 'release', count: 5 }, line({ waiting: 0 }))).toEqual(['The line is empty, so nobody is admitted.'])
 })
 
-test('a release of a paused queue does not promise further admissions', () => {
+test('a release of a paused queue promises no more admissions', () => {
   expect(effects({ kind: 'release', count: 5 }, line({ mode: 'paused', waiting: 31, active: 0, quota: 3 }))).toEqual([
     'Admits 5 visitors now, 5 active in total.',
     'That is 2 over the quota.',
@@ -54,7 +54,7 @@ test('a lowered quota removes nobody', () => {
   expect(effects({ kind: 'quota', quota: 0 }, line())[0]).toMatch(/^Admissions stop/)
 })
 
-test('another mode in the lobby of a draw says what it does to the lobby', () => {
+test('a mode change names its effect on the lobby of a draw', () => {
   const inLobby = line({ event: { phase: 'lobby', lobby_tickets: 50_021, awaits_beacon: false } })
   const last = (mode: 'open' | 'paused' | 'scheduled', line: Line) => effects({ kind: 'mode', mode }, line).at(-1)
   expect(last('open', inLobby)).toMatch(/^50,021 visitors are in the lobby of a draw and join the line at once/)
@@ -76,7 +76,7 @@ test('quota and rate of a paused queue take effect when it opens', () => {
   }
 })
 
-test('quota and rate of a scheduled queue take effect when its event admits visitors', () => {
+test('quota and rate of a scheduled queue apply in its event', () => {
   const [lobby_at, starts_at] = ['2027-03-04T09:30:00Z', '2027-03-04T10:00:00Z'].map((time) => Date.parse(time) / 1000)
   const event = { id: 'sale', name: 'General sale', phase: 'lobby', lobby_at, starts_at, awaits_beacon: false }
   const quota = { kind: 'quota', quota: 700 } as const
@@ -98,7 +98,7 @@ test('every mode shows its effect on waiting visitors', () => {
   expect(effects({ kind: 'mode', mode: 'bypass' }, line()).join(' ')).toMatch(/including the 1,200 waiting/)
 })
 
-test('following the events between two of them lets everyone pass, or nobody', () => {
+test('between events, everyone passes or nobody joins', () => {
   const follow = { kind: 'mode', mode: 'scheduled' } as const
   const idle = (changes: Parameters<typeof settings>[0], waiting = 41) => lineOf(settings({ mode: 'open', ...changes }), stats({ waiting, active: 3 }), Date.parse('2027-03-04T12:00:00Z') / 1000)
   expect(effects(follow, idle({}))).toEqual([
@@ -138,7 +138,7 @@ test('following an event before its start stops admissions', () => {
   expect(isDangerous(follow, running)).toBe(false)
 })
 
-test('controls that block visitors or exceed the quota are dangerous', () => {
+test('controls that block or exceed the quota are dangerous', () => {
   expect(isDangerous({ kind: 'mode', mode: 'closed' }, line())).toBe(true)
   expect(isDangerous({ kind: 'mode', mode: 'paused' }, line())).toBe(false)
   expect(isDangerous({ kind: 'quota', quota: 1001 }, line())).toBe(true)

@@ -68,7 +68,7 @@ test('a press asks with the effects and admits ten visitors', async () => {
   expect(overlay.find('[role="status"]').text()).toBe('10 visitors admitted.')
 })
 
-test('a retry keeps its idempotency key unless the server keeps an unknown outcome under it', async () => {
+test('a retry keeps its idempotency key until outcome_unknown', async () => {
   signInAs()
   let attempts = 0
   const release = () => {
@@ -119,7 +119,7 @@ test('a queue with an event that is not over resumes its schedule', () => {
   expect(nextMode(settings({ mode: 'paused' }), 0, 1)).toBe('open')
 })
 
-test('resuming a schedule before the sale says that everyone passes', async () => {
+test('resuming a schedule before a sale warns of the bypass', async () => {
   signInAs()
   const event = { id: 'sale', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'arrival' as const, suspended: false }
   const now = Date.parse('2027-03-04T08:00:00Z') / 1000

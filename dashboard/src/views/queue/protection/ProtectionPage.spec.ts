@@ -71,7 +71,7 @@ test('the report is shown with the effect of the limits', async () => {
   expect(shownText.toLowerCase()).not.toContain('bots')
 })
 
-test('a position also costs the computing time of its proof of work', async () => {
+test('the cost of a position includes its proof of work', async () => {
   await open({ difficulty: 4 }, 'operator', { protection: { proof_of_work: { effort: 5000 } } })
   expect(text()).toContain('5.7 core-seconds, 4 requests')
 })
@@ -100,7 +100,7 @@ test('networks are classified, and blocked after a confirmation', async () => {
   expect(sent(requests, 'PATCH')[2]).toMatchObject({ body: { protection: { networks: { '203.0.113.0/24': 'blocked' } } } })
 })
 
-test('a network with the class of a wider one gets a class of its own', async () => {
+test('a network inside a classified one gets its own class', async () => {
   const requests = await open({}, 'operator', { protection: { networks: { '198.51.0.0/16': 'shared' } } } as Partial<QueueSettings>)
   const button = getElement('[aria-label="Mark as shared: 198.51.100.0/24"]')
   expect(button.getAttribute('aria-pressed')).toBe('false')
@@ -121,7 +121,7 @@ test('attack mode starts after a confirmation with the numbers', async () => {
   expect(sent(requests, 'PUT')[0]?.body).toEqual({ duration_seconds: 1800 })
 })
 
-test('the dialog of attack mode says what the limits would have rejected', async () => {
+test('the attack mode dialog shows what limits would reject', async () => {
   await open({}, 'operator', { protection: { on_exceed: 'reject' } } as Partial<QueueSettings>)
   await press('Start attack mode')
   expect(getElement('[role="dialog"]').textContent).toContain('Half of the limit per network would have rejected 602 of 802 joins')

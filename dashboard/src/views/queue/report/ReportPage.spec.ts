@@ -55,7 +55,7 @@ test('an incomplete report says so', async () => {
   expect(document.body.textContent).toContain('Diese Zahlen sind unvollständig')
 })
 
-test('a queue without events shows the totals since its state began', async () => {
+test('without events, totals since the state began are shown', async () => {
   await show(undefined, report({ event: null }))
   expect(getElement('h2').textContent).toBe('Totals since the queue began')
   expect(getElement<HTMLAnchorElement>('a[download]').getAttribute('href')).toBe('/api/v1/queues/acme-tour/report?format=csv')

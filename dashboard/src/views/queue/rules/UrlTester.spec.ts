@@ -39,7 +39,7 @@ test('lists and headers of the tested request are sent', async () => {
   ])
 })
 
-test('empty fields are not sent, and an invalid list is shown at its field', async () => {
+test('empty fields are not sent; invalid lists are marked', async () => {
   const error = { field: 'lists[0]', code: 'takes', detail: 'must be the name of a list', params: {} }
   const requests = await tester(problemResponse(422, 'validation_failed', { errors: [error] }))
   await run({})

@@ -22,7 +22,7 @@ test('a number is below, above or between bounds', () => {
   expect(withBound(below, 'below', '')).toEqual({ name: 'cf-bot-score', above: 0 })
 })
 
-test('a rule that classifies clients has neither a path nor a cookie', () => {
+test('a client rule has neither a path nor a cookie', () => {
   const rule: Rule = { action: 'queue', path: ['/shop/**'], method: ['GET'], cookie: { name: 'a', value: '1' }, header: { name: 'x', present: false } }
   expect(tidy(rule)).toEqual(rule)
   expect(tidy({ ...rule, action: 'block' })).toEqual({ action: 'block', header: { name: 'x', present: false } })

@@ -22,10 +22,10 @@ use service::Service;
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The services of `docker-compose.yml`, run outside of containers: their own commands, variables, files and health
-/// checks, with free ports of 127.0.0.1 in the place of theirs and temporary folders in the place of their volumes.
+/// checks, with free ports of 127.0.0.1 instead of theirs and temporary folders instead of their volumes.
 pub struct ComposeStack {
     services: BTreeMap<String, Service>,
-    places: Paths,
+    paths: Paths,
     running: BTreeMap<String, Process>,
     folder: TempDir,
 }
@@ -38,8 +38,8 @@ impl ComposeStack {
         let services: BTreeMap<String, Service> =
             described.iter().map(|(name, described)| (name.clone(), Service::of(name, described))).collect();
         let folder = tempfile::Builder::new().prefix("vestibule-compose-").tempdir().unwrap();
-        let places = Paths::of(&services);
-        Self { services, places, running: BTreeMap::new(), folder }
+        let paths = Paths::of(&services);
+        Self { services, paths, running: BTreeMap::new(), folder }
     }
 
     /// Starts a service and, before it, what it depends on, and waits until all of these are healthy.
@@ -68,7 +68,7 @@ impl ComposeStack {
 
     /// `127.0.0.1:<port>` of what the file calls `<service>:<port>`.
     pub fn address(&self, name: &str, port: u16) -> String {
-        self.places.address(&self.services[name].network, port)
+        self.paths.address(&self.services[name].network, port)
     }
 
     /// What stands for a path that a service mounts.
@@ -128,7 +128,7 @@ impl ComposeStack {
 
     fn command(&self, name: &str, words: &[String]) -> Command {
         let service = &self.services[name];
-        let mut words = words.iter().map(|word| self.places.word(&service.network, &self.put_right(name, word)));
+        let mut words = words.iter().map(|word| self.paths.word(&service.network, &self.put_right(name, word)));
         let mut command = Command::new(words.next().expect("a command has a program"));
         command.args(words).env("PATH", search_path()).current_dir(self.folder.path());
         without_settings(&mut command);
@@ -139,7 +139,7 @@ impl ComposeStack {
     /// Addresses and mounted paths in a text of the service, as they are here.
     fn put_right(&self, name: &str, text: &str) -> String {
         let service = &self.services[name];
-        let mut table = self.places.addresses(&service.network);
+        let mut table = self.paths.addresses(&service.network);
         for mount in &service.mounts {
             table.insert(mount.target.clone(), self.path(name, &mount.target).display().to_string());
         }

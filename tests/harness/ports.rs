@@ -18,7 +18,7 @@ pub(crate) fn free_cluster_port() -> u16 {
     next_port(|port| is_free(port) && is_free(port + CLUSTER_BUS))
 }
 
-/// Walks from a place of the process's own, so that test processes side by side don't meet.
+/// Starts at a port of the process's own, so that test processes side by side don't meet.
 fn next_port(suits: impl Fn(u16) -> bool) -> u16 {
     static WALKED: AtomicU32 = AtomicU32::new(0);
     let span = HIGHEST - LOWEST;

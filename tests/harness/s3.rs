@@ -43,10 +43,10 @@ impl S3 {
     /// Starts the server again, after [`Self::kill`], with an empty bucket.
     pub async fn restart(&mut self) {
         self.process = Some(moto::start(self.port, self.folder.path()).await);
-        let place = format!(
+        let configuration = format!(
             "<CreateBucketConfiguration><LocationConstraint>{REGION}</LocationConstraint></CreateBucketConfiguration>"
         );
-        let made = self.send(Request::put(format!("/{}", self.bucket)), place).await;
+        let made = self.send(Request::put(format!("/{}", self.bucket)), configuration).await;
         assert_eq!(made.status, StatusCode::OK, "{}", made.text());
     }
 

@@ -8,7 +8,7 @@ const SERVICE: &str = "main";
 /// How long a failover may take.
 const TIMEOUT: Duration = Duration::from_secs(40);
 
-/// A primary, its replica, and sentinels that put the one in the other's place.
+/// A primary, its replica, and sentinels that promote the replica if the primary fails.
 pub struct Sentinel {
     primary: Redis,
     replica: Redis,

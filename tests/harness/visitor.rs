@@ -99,7 +99,7 @@ impl Visitor {
         self.post(&format!("/_vestibule/away?queue={queue}")).await
     }
 
-    /// Gives the place up.
+    /// Gives up the position or slot.
     pub async fn leave(&mut self, queue: &str) -> TestResponse {
         self.post(&format!("/_vestibule/leave?queue={queue}")).await
     }

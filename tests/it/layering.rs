@@ -92,7 +92,7 @@ fn crates_depend_only_on_lower_layers() {
         if package == "vestibule" || package == "vestibule-tests" {
             continue;
         }
-        let allowed = allowed(package).unwrap_or_else(|| panic!("{package} has no place in the layout"));
+        let allowed = allowed(package).unwrap_or_else(|| panic!("{package} is not in the layout"));
         for used in uses.iter().filter(|used| all.contains_key(*used)) {
             assert!(allowed.contains(&used.as_str()), "{package} uses {used}");
         }
@@ -101,14 +101,14 @@ fn crates_depend_only_on_lower_layers() {
 
 #[test]
 fn restricted_dependencies_stay_in_one_crate() {
-    for (library, place) in [
+    for (library, user) in [
         ("fred", "vestibule-store-redis"),
         ("aws-sdk-s3", "vestibule-themes"),
         ("aws-sdk-sqs", "vestibule-jobs-sqs"),
         ("toml_edit", "vestibule"),
     ] {
         for (package, uses) in dependencies() {
-            assert!(!uses.contains(library) || package == place, "{package} uses {library}");
+            assert!(!uses.contains(library) || package == user, "{package} uses {library}");
         }
     }
     assert!(dependencies()["vestibule-store-redis"].contains("fred"));

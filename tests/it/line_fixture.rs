@@ -133,8 +133,8 @@ impl StoreFixture {
 
     /// The ticket that the gate would set after this answer, if the session is waiting or active.
     pub(crate) fn ticket(&self, queue: &QueueId, answer: &VisitAnswer) -> Option<Ticket> {
-        let place = answer.place?;
-        Some(self.ticket_with_wait(queue, answer, place, None))
+        let session = answer.session?;
+        Some(self.ticket_with_wait(queue, answer, session, None))
     }
 
     /// The same ticket of a visitor who was shown this wait, in milliseconds.
@@ -142,14 +142,14 @@ impl StoreFixture {
         &self,
         queue: &QueueId,
         answer: &VisitAnswer,
-        place: SessionState,
+        session: SessionState,
         wait_ms: Option<u64>,
     ) -> Ticket {
         let estimate =
-            ShownEstimate { position: Some(place.position), wait_ms, presumed: false, census: Some(answer.census()) };
+            ShownEstimate { position: Some(session.position), wait_ms, presumed: false, census: Some(answer.census()) };
         let signed = self
             .signer
-            .sign_with_estimate(queue, answer.epoch, answer.now, &place, estimate, TicketOrigin::default())
+            .sign_with_estimate(queue, answer.epoch, answer.now, &session, estimate, TicketOrigin::default())
             .unwrap();
         self.signer.verify(queue, signed.as_bytes()).unwrap()
     }
@@ -174,7 +174,7 @@ fn connect(url: &str, clock: &Arc<ManualClock>) -> RedisStore {
     RedisStore::connect(url, options).unwrap()
 }
 
-/// Puts what a memory store keeps of a queue in the place of what it has, and returns that.
+/// Replaces what a memory store keeps of a queue, and returns what it kept before.
 fn replace(store: &MemoryStore, queue: &QueueId, with: Option<Value>) -> Option<Value> {
     let mut all = serde_json::to_value(store.snapshot()).unwrap();
     let queues = all["queues"].as_array_mut().unwrap();
@@ -260,7 +260,8 @@ impl LineFixture<'_> {
     /// Somebody new comes for the first time, and has not come back with the ticket yet.
     pub(crate) async fn join(&self) -> TestVisitor {
         let answer = self.visit_as(SessionId::random()).await;
-        let ticket = self.stores.ticket(&self.queue, &answer).expect("who comes to an open queue gets a place");
+        let ticket =
+            self.stores.ticket(&self.queue, &answer).expect("who comes to an open queue gets a position or a slot");
         TestVisitor { session: ticket.session(), arrival: ticket.arrival(), ticket }
     }
 
@@ -290,12 +291,12 @@ impl LineFixture<'_> {
 
     /// The ticket that the gate sets for the session of a code of this batch, if a visitor with an account uses it.
     pub(crate) fn account_ticket_in_batch(&self, answer: &VisitAnswer, batch: Option<u16>) -> Ticket {
-        let place = answer.place.unwrap();
+        let session = answer.session.unwrap();
         let code = "AAAAAAAAAAAAAAAAAAAAAA".parse().unwrap();
         let account = Some(TicketAccount { fingerprint: 7, code });
         let (origin, shown) = (TicketOrigin { account, batch, ..TicketOrigin::default() }, ShownEstimate::default());
         let signer = &self.stores.signer;
-        let token = signer.sign_with_estimate(&self.queue, answer.epoch, answer.now, &place, shown, origin).unwrap();
+        let token = signer.sign_with_estimate(&self.queue, answer.epoch, answer.now, &session, shown, origin).unwrap();
         signer.verify(&self.queue, token.as_bytes()).unwrap()
     }
 
@@ -327,7 +328,7 @@ impl LineFixture<'_> {
         guests
     }
 
-    /// A visit with the ticket, as the gate makes it: whose ticket holds no place joins as the session's successor.
+    /// A visit with the ticket, as the gate makes it: whose ticket holds no position joins as the session's successor.
     pub(crate) async fn visit(&self, guest: &mut TestVisitor) -> VisitAnswer {
         let successor = guest.session.successor(guest.ticket.signed_at().0);
         let answer = self.ask(Some(guest.ticket.clone()), Some(successor)).await;
@@ -340,9 +341,10 @@ impl LineFixture<'_> {
     /// A visit that shows the visitor this wait in seconds, which the new ticket says.
     pub(crate) async fn visit_and_show(&self, guest: &mut TestVisitor, wait: u64) -> VisitAnswer {
         let answer = self.visit(guest).await;
-        let ticket =
-            answer.place.map(|place| self.stores.ticket_with_wait(&self.queue, &answer, place, Some(wait * 1000)));
-        guest.ticket = ticket.expect("a place in line");
+        let ticket = answer
+            .session
+            .map(|session| self.stores.ticket_with_wait(&self.queue, &answer, session, Some(wait * 1000)));
+        guest.ticket = ticket.expect("a position in line");
         answer
     }
 

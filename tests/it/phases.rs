@@ -129,8 +129,8 @@ async fn previous_release_sees_and_leaves_a_closed_queue() {
     let mut guest = fixture.join_and_confirm().await;
     write_as_the_previous_release(&fixture);
     let answer = fixture.visit_as(SessionId::random()).await;
-    assert_eq!((answer.mode, answer.place), (Mode::Closed, None), "closed for every program");
-    assert_eq!(fixture.visit(&mut guest).await.place.unwrap().position, 1, "nobody loses the position");
+    assert_eq!((answer.mode, answer.session), (Mode::Closed, None), "closed for every program");
+    assert_eq!(fixture.visit(&mut guest).await.session.unwrap().position, 1, "nobody loses the position");
     let read = fixture.settings().await;
     assert_eq!((read.line.mode, read.line.events.len()), (Mode::Closed, 1), "the events are kept");
     fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;

@@ -57,15 +57,15 @@ impl ExpiredSessions {
     }
 
     /// How many sessions are still there. In every queue, at any instant, each of them is in the pool and in exactly one
-    /// of line and places.
+    /// of line and active set.
     async fn left(&self) -> u64 {
         let mut left = 0;
         for queue in &self.queues {
             let keys = Keys::of(queue);
-            let [line, places, pool] =
+            let [line, active, pool] =
                 [self.count(keys.line()).await, self.count(keys.active()).await, self.count(keys.pool()).await];
-            assert_eq!(line + places, pool, "{queue}");
-            for (key, members) in [(keys.line(), line), (keys.active(), places)] {
+            assert_eq!(line + active, pool, "{queue}");
+            for (key, members) in [(keys.line(), line), (keys.active(), active)] {
                 let both = self.redis.command(&["ZINTERCARD", "2", &key, &keys.pool()]).await;
                 assert_eq!(both, Value::Integer(members.cast_signed()), "{queue}: all of {key} are in the pool");
             }

@@ -235,7 +235,7 @@ async fn open_mode_passes_everyone(failure: Failure) {
     let requests = failing.origin.requests();
     let passes: Vec<bool> =
         requests.iter().rev().take(3).map(|seen| seen.headers.contains_key("x-vestibule-pass")).collect();
-    assert_eq!(passes, [false, false, true], "nobody gets a pass for a place that they do not have");
+    assert_eq!(passes, [false, false, true], "nobody gets a pass for a slot that they do not have");
     assert_eq!(requests.last().unwrap().headers["x-vestibule-bypass"], "store-failure");
     failing.repair(failure).await;
     assert_eq!(failing.order_of_admission().await, [0, 1, 2]);

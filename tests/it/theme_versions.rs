@@ -18,14 +18,14 @@ use crate::gate_fixture::{view, visitor_status};
 /// Every request refreshes the theme.
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
 
-/// A place where themes are stored.
+/// Where themes are stored.
 pub(crate) enum ThemeStorage {
     Folder(TempDir),
     Bucket(S3),
 }
 
 /// Runs each of these tests on a folder and on a bucket.
-macro_rules! on_each_place {
+macro_rules! on_each_storage {
     ($($behavior:ident),+ $(,)?) => {
         $crate::suite::on_each! {
             { folder: super::super::ThemeStorage::folder(), bucket: super::super::ThemeStorage::bucket().await, }
@@ -33,7 +33,7 @@ macro_rules! on_each_place {
         }
     };
 }
-use on_each_place;
+use on_each_storage;
 
 impl ThemeStorage {
     pub(crate) fn folder() -> Self {

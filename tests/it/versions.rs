@@ -123,7 +123,7 @@ impl SideBySide {
         visitors[1 - at].set_cookie(&name, &ticket);
     }
 
-    /// The quota holds, everybody has a place, and nobody was admitted before somebody who came earlier.
+    /// The quota holds, everybody has a position or a slot, and nobody was admitted before somebody who came earlier.
     async fn check(&self) {
         let stats = self.fixture.stats().await;
         assert!(stats.active <= self.quota, "{} of {}", stats.active, self.quota);

@@ -99,10 +99,10 @@ fn described(document: &Value, path: &str, method: &str, operation: &Value) -> S
     let parameters = operation["parameters"].as_array().into_iter().flatten();
     let mut rows = String::new();
     for parameter in parameters.map(|it| named(document, "parameters", it)) {
-        let (name, place) = (text(&parameter["name"]), text(&parameter["in"]));
+        let (name, location) = (text(&parameter["name"]), text(&parameter["in"]));
         let _ = writeln!(
             rows,
-            "<tr><td><code>{name}</code></td><td>{place}</td><td>{}</td></tr>",
+            "<tr><td><code>{name}</code></td><td>{location}</td><td>{}</td></tr>",
             text(&parameter["description"])
         );
     }

@@ -55,8 +55,8 @@ impl Bench {
     }
 
     fn ticket(&self, answer: &VisitAnswer) -> Ticket {
-        let place = answer.place.unwrap();
-        let token = self.signer.sign(&self.settings.id, answer.epoch, answer.now, &place, None).unwrap();
+        let session = answer.session.unwrap();
+        let token = self.signer.sign(&self.settings.id, answer.epoch, answer.now, &session, None).unwrap();
         self.signer.verify(&self.settings.id, token.as_bytes()).unwrap()
     }
 

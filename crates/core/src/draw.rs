@@ -228,10 +228,10 @@ mod tests {
             bytes[..8].copy_from_slice(&visitor.to_be_bytes());
             let DrawNumber(number) = draw.number(SessionId::from_bytes(bytes));
             counts[((u128::from(number) * BINS as u128) >> 64) as usize] += 1;
-            let (place, share) = (visitor as f64 / VISITORS as f64 - 0.5, number as f64 / 2_f64.powi(64) - 0.5);
+            let (rank, share) = (visitor as f64 / VISITORS as f64 - 0.5, number as f64 / 2_f64.powi(64) - 0.5);
             sum += share;
             squares += share * share;
-            product += place * share;
+            product += rank * share;
         }
         let visitors = VISITORS as f64;
         let deviation = (squares / visitors - (sum / visitors).powi(2)).sqrt();

@@ -113,11 +113,11 @@ impl FromStr for VisitorCode {
 /// A number as this many digits, in groups.
 pub(crate) fn write(number: u128, length: usize, group: usize) -> String {
     let mut code = String::with_capacity(length + length / group);
-    for place in 0..length {
-        if place > 0 && place % group == 0 {
+    for index in 0..length {
+        if index > 0 && index % group == 0 {
             code.push('-');
         }
-        let digit = (number >> (5 * (length - 1 - place))) & 31;
+        let digit = (number >> (5 * (length - 1 - index))) & 31;
         code.push(char::from(DIGITS[digit as usize]));
     }
     code

@@ -56,12 +56,12 @@ impl<'a> Sale<'a> {
             let token = self.signer.sign_lobby(&self.queue, &self.event.id, &entry).unwrap();
             self.lobby.push(self.signer.verify_lobby(&self.queue, token.as_bytes()).unwrap());
         }
-        self.keep(now, answer.place.as_ref());
+        self.keep(now, answer.session.as_ref());
     }
 
-    fn keep(&mut self, now: Micros, place: Option<&SessionState>) {
-        if let Some(place) = place {
-            let token = self.signer.sign(&self.queue, self.line.rules().epoch, now, place, None).unwrap();
+    fn keep(&mut self, now: Micros, session: Option<&SessionState>) {
+        if let Some(session) = session {
+            let token = self.signer.sign(&self.queue, self.line.rules().epoch, now, session, None).unwrap();
             self.waiting.push(self.signer.verify(&self.queue, token.as_bytes()).unwrap());
         }
     }

@@ -49,7 +49,10 @@ impl Sale {
     fn convert(&mut self, now: Micros, ticket: &LobbyTicket) {
         let drawn = ticket.drawn(&self.draw, self.event.drawn_at().unwrap(), 0);
         let answer = self.line.visit(now, &Visit::keeping(drawn));
-        assert!(answer.place.is_some_and(|place| place.admitted_at.is_none()), "nobody is admitted before the end");
+        assert!(
+            answer.session.is_some_and(|session| session.admitted_at.is_none()),
+            "nobody is admitted before the end"
+        );
     }
 }
 

@@ -174,7 +174,7 @@ impl SlotModel {
             return admissions * evenly;
         }
         // Until the first slots expire, only visitors who leave free a slot; later, also those
-        // admitted in their place.
+        // admitted to their slot.
         let decay = self.abandoned_share / self.stay;
         let most = (1.0 - self.abandoned_share) / self.abandoned_share * self.quota * (-decay * self.age).exp();
         let left = self.ttl - self.age;

@@ -164,7 +164,7 @@ fn silent_share_is_estimated_before_the_first_expiry() {
     let (all_leave, half_do) = (young(200, 86, 85), young(200, 86, 48));
     assert!(wait(half_do, 20).p50 > 2 * wait(all_leave, 20).p50, "few are left to leave");
     assert!(wait(half_do, 300).p50 > wait(all_leave, 300).p50 * 5 / 4);
-    assert!((1.0..1.6).contains(&(wait(half_do, 300).p50 as f64 / (300.0 * 3.5))), "350 seconds a place in the mean");
+    assert!((1.0..1.6).contains(&(wait(half_do, 300).p50 as f64 / (300.0 * 3.5))), "350 seconds a slot in the mean");
 }
 
 #[test]

@@ -142,7 +142,7 @@ async fn queue_request(gate: &Gate, info: &RequestInfo, queue: Arc<Queue>, reque
 /// The visit of a queued request.
 pub(crate) async fn decide_visit(gate: &Gate, info: &RequestInfo, queue: Arc<Queue>) -> VisitResult {
     let (credential, identified) = identify_visitor(gate, info, &queue, false).await;
-    // The place of a visitor who has just signed in is handed over to the account.
+    // The session of a visitor who has just signed in is handed over to the account.
     if identified.account().is_none()
         && let Some(result) = admit_without_recheck(gate, &queue, credential.ticket())
     {

@@ -8,8 +8,8 @@ use vestibule_core::{EndReason, MICROS_PER_SECOND, Micros, Ticket};
 /// join again because the line is full or they have no invitation.
 pub(crate) fn end_reason(settings: &Settings, answer: &VisitAnswer, ticket: Option<&Ticket>) -> Option<EndReason> {
     let ticket = ticket?;
-    let has_ended = if let Some(place) = &answer.place {
-        place.session != ticket.session()
+    let has_ended = if let Some(session) = &answer.session {
+        session.id != ticket.session()
     } else {
         let cannot_join = matches!(answer.kind, VisitKind::Full | VisitKind::InvitationRequired);
         !cannot_join && answer.mode.accepts_joins()

@@ -13,7 +13,7 @@ use vestibule_runtime::JobQueues;
 
 /// Interval at which followed jobs are read.
 const INTERVAL: Duration = Duration::from_millis(250);
-/// Maximum number of followers of one job: its session can have as many tabs, and can't take the place of others.
+/// Maximum number of followers of one job: its session can have as many tabs, and can't displace others.
 const FOLLOWERS_OF_JOB_MAX: usize = 32;
 
 /// What is known about a followed job.

@@ -103,7 +103,7 @@ pub(crate) fn lobby_status(settings: &Settings, session: Option<SessionId>, now:
 
 /// Whether the answer says that the visitor is in the lobby, or could only come to the lobby.
 pub(crate) const fn is_lobby(answer: &VisitAnswer) -> bool {
-    matches!(answer.mode, Mode::Lobby) && answer.place.is_none()
+    matches!(answer.mode, Mode::Lobby) && answer.session.is_none()
 }
 
 /// Adds the number of a drawn session to the status of its bearer.

@@ -50,10 +50,10 @@ pub enum NetworkListsError {
     #[error(transparent)]
     Files(#[from] FileFolderError),
     /// A line is no network.
-    #[error("{place}:{line}: must be a network such as 203.0.113.0/24, or an address; got {text:?}")]
+    #[error("{file}:{line}: must be a network such as 203.0.113.0/24, or an address; got {text:?}")]
     Line {
         /// The file.
-        place: String,
+        file: String,
         /// Number of the line, from 1.
         line: usize,
         /// The start of the line.
@@ -224,11 +224,11 @@ fn parse(folder: &FileFolder, files: &[(String, Bytes)]) -> Result<Networks, Net
     let mut lists: BTreeMap<String, JointPrefixSet<IpNet>> = BTreeMap::new();
     let mut count = 0;
     for (file, content) in files {
-        let place = folder.place(file);
-        let text = std::str::from_utf8(content).map_err(|_| NetworkListsError::NoText(place.clone()))?;
+        let location = folder.location(file);
+        let text = std::str::from_utf8(content).map_err(|_| NetworkListsError::NoText(location.clone()))?;
         let name = Path::new(file).file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let list = lists.entry(name).or_default();
-        for network in networks_in(&place, text) {
+        for network in networks_in(&location, text) {
             list.insert(network?);
             count += 1;
             if count > NETWORKS_MAX {
@@ -239,13 +239,13 @@ fn parse(folder: &FileFolder, files: &[(String, Bytes)]) -> Result<Networks, Net
     Ok(Networks(lists))
 }
 
-fn networks_in<'a>(place: &'a str, text: &'a str) -> impl Iterator<Item = Result<IpNet, NetworkListsError>> + 'a {
+fn networks_in<'a>(file: &'a str, text: &'a str) -> impl Iterator<Item = Result<IpNet, NetworkListsError>> + 'a {
     let lines =
         text.lines().enumerate().map(|(index, line)| (index + 1, line.split('#').next().unwrap_or_default().trim()));
     lines.filter(|(_, line)| !line.is_empty()).map(|(number, line)| {
         let network = line.parse().ok().or_else(|| line.parse::<IpAddr>().ok().map(IpNet::from));
         network.map(|network: IpNet| network.trunc()).ok_or_else(|| NetworkListsError::Line {
-            place: place.to_owned(),
+            file: file.to_owned(),
             line: number,
             text: line.chars().take(SHOWN_MAX).collect(),
         })

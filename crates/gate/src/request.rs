@@ -446,8 +446,8 @@ mod tests {
             let mut line = Line::new(queue.settings.line.clone(), now, false);
             let visit = Visit::joining(sessions[1]);
             let answer = VisitAnswer { kind: VisitKind::Lobby, ..line.visit(now, &Visit::default()) };
-            let place = SessionState {
-                session: sessions[0],
+            let session = SessionState {
+                id: sessions[0],
                 arrival: now,
                 admitted_at: None,
                 position: 1,
@@ -456,7 +456,7 @@ mod tests {
             };
             let first = FirstVisit::new(1, sessions[2], now);
             let tokens = [
-                signer.sign(id, 1, now, &place, None),
+                signer.sign(id, 1, now, &session, None),
                 signer.sign_lobby(id, &"sale".parse().unwrap(), &answer.lobby_entry(&visit).unwrap()),
                 signer.sign_first_visit(id, &first, None),
             ];

@@ -301,7 +301,7 @@ fn from_store_answer(gate: &Gate, found: StoreAnswer, ticket: Option<&Ticket>) -
     lobby::add_number(gate, &queue.settings, answer.now, ticket, &mut status);
     let shown = shown_estimate(answer, shown_before, &status, wait);
     let id = &queue.settings.id;
-    let active = answer.place.filter(|place| place.admitted_at.is_some());
+    let active = answer.session.filter(|session| session.admitted_at.is_some());
     let of_session = shown_before.filter(|ticket| status.session == Some(ticket.session()));
     let batch = of_session.map_or_else(|| invited(status.session), Ticket::batch);
     // The session of an invitation stays that of its code; its ticket names the account.
@@ -312,14 +312,14 @@ fn from_store_answer(gate: &Gate, found: StoreAnswer, ticket: Option<&Ticket>) -
     let handed_over = ticket.filter(|ticket| is_handed_over && status.session != Some(ticket.session()));
     let former = handed_over.map(Ticket::session).or_else(|| of_session.and_then(Ticket::former));
     let slot =
-        |place: SessionState| Slot { session: place.session, expires_at: place.expires_at, account: code, former };
+        |session: SessionState| Slot { session: session.id, expires_at: session.expires_at, account: code, former };
     let admitted = active.map(slot);
     if answer.kind != VisitKind::Renewed {
         debug!(queue = %id, session = status.session.map(tracing::field::display), kind = ?answer.kind, state = status.state.as_str());
     }
     let origin = TicketOrigin { event: of_session.and_then(Ticket::event), batch, account, former };
-    let sign = |place| gate.tickets.sign_with_estimate(id, answer.epoch, answer.now, place, shown, origin);
-    let signed = answer.place.as_ref().and_then(sign).map(|token| {
+    let sign = |session| gate.tickets.sign_with_estimate(id, answer.epoch, answer.now, session, shown, origin);
+    let signed = answer.session.as_ref().and_then(sign).map(|token| {
         // The cookie outlives the browser session, so that a visitor who quits the browser keeps the position.
         let line = &queue.settings.line;
         NewTicket { token, max_age: line.hold_ttl.max(line.active_ttl), is_first: false }
@@ -348,7 +348,7 @@ pub(crate) fn shown_estimate(
 }
 
 fn outcome_of(answer: &VisitAnswer, admitted: bool) -> Outcome {
-    match (answer.mode, &answer.place) {
+    match (answer.mode, &answer.session) {
         (Mode::Bypass, _) => Outcome::Bypassed,
         _ if admitted => Outcome::Admitted,
         (Mode::Closed | Mode::Scheduled, _) | (Mode::Draining, None) => Outcome::Closed,

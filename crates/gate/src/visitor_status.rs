@@ -12,14 +12,14 @@ use vestibule_estimate::{WaitRange, estimate_wait};
 /// admitted before it matters. Until all have returned after a loss, ranks are too small, so the last known position is
 /// shown, if any.
 fn shown_position(answer: &VisitAnswer, ticket: Option<&Ticket>) -> Option<u64> {
-    let place = answer.place.filter(|place| place.admitted_at.is_none())?;
+    let session = answer.session.filter(|session| session.admitted_at.is_none())?;
     let known = ticket.filter(|ticket| waits_on(ticket, answer)).and_then(Ticket::position);
-    if answer.restoring { known } else { Some(known.map_or(place.position, |known| known.min(place.position))) }
+    if answer.restoring { known } else { Some(known.map_or(session.position, |known| known.min(session.position))) }
 }
 
 /// Whether the answer is about the session of the ticket.
 fn is_of(ticket: &Ticket, answer: &VisitAnswer) -> bool {
-    answer.place.is_some_and(|place| place.session == ticket.session())
+    answer.session.is_some_and(|session| session.id == ticket.session())
 }
 
 /// Whether the ticket states what this session was shown while it waited.
@@ -53,13 +53,13 @@ pub(crate) fn visitor_status(
     ticket: Option<&Ticket>,
 ) -> (VisitorStatus, Option<WaitRange>) {
     let position = shown_position(answer, ticket);
-    let place = answer.place.as_ref();
-    let admitted = place.is_some_and(|place| place.admitted_at.is_some());
+    let session = answer.session.as_ref();
+    let admitted = session.is_some_and(|session| session.admitted_at.is_some());
     let state = match answer.mode {
         Mode::Bypass => VisitorState::Admitted,
         _ if admitted => VisitorState::Admitted,
         Mode::Closed | Mode::Scheduled => VisitorState::Closed,
-        Mode::Draining if place.is_none() => VisitorState::Closed,
+        Mode::Draining if session.is_none() => VisitorState::Closed,
         _ if answer.kind == VisitKind::InvitationRequired => VisitorState::InvitationRequired,
         _ if answer.kind == VisitKind::Full => VisitorState::Full,
         // In the lobby, sessions from before it wait; everyone else gets the status of the lobby.
@@ -70,14 +70,14 @@ pub(crate) fn visitor_status(
     // Until the order is complete, ranks mean nothing.
     let is_drawing = answer.mode == Mode::Draw;
     let position = position.filter(|_| !is_drawing);
-    let rank = if answer.restoring { position } else { place.map(|place| place.position) };
+    let rank = if answer.restoring { position } else { session.map(|session| session.position) };
     let rank = rank.filter(|_| !admitted && !is_drawing);
     let expected = expected(settings, answer, rank);
     let wait = expected.map(|expected| shown_wait(expected, answer, ticket));
     let wait_seconds = wait.map(WaitRange::seconds);
     // A line that moves faster than shown is corrected slowly, and needs frequent polls.
     let soonest = expected.map(WaitRange::seconds).into_iter().chain(wait_seconds).map(|wait| wait.p50).min();
-    let left = place.map(|place| place.expires_at.since(answer.now) / vestibule_core::MICROS_PER_SECOND);
+    let left = session.map(|session| session.expires_at.since(answer.now) / vestibule_core::MICROS_PER_SECOND);
     let seen = answer.pace.observed(answer.now);
     // The ticket of this answer will say the same.
     let due = wait.map(|wait| Micros(answer.now.0 + wait.p50_ms * 1000));
@@ -96,7 +96,7 @@ pub(crate) fn visitor_status(
         let draw_ends_in = event.as_ref().and_then(|event| event.draw_ends_in);
         ask_after = draw_after(draw_ends_in, settings.line.waiting_ttl, left, answer.now);
     }
-    if place.is_some_and(|place| !place.confirmed) {
+    if session.is_some_and(|session| !session.confirmed) {
         ask_after = ask_after.min(confirm_after(answer.now));
     }
     match answer.kind {
@@ -113,8 +113,8 @@ pub(crate) fn visitor_status(
     };
     let visitor_status = VisitorStatus {
         queue: settings.id.clone(),
-        session: place.map(|place| place.session),
-        support_code: place.map(|place| support_code(place.session, (!admitted).then_some(place.arrival))),
+        session: session.map(|session| session.id),
+        support_code: session.map(|session| support_code(session.id, (!admitted).then_some(session.arrival))),
         state,
         reason: None,
         position,
@@ -123,7 +123,7 @@ pub(crate) fn visitor_status(
         active: Some(answer.active).filter(|_| state != VisitorState::Lobby),
         wait_seconds,
         // A drawn arrival is an order and not a time.
-        joined_at: place.filter(|_| !is_drawn).map(|place| place.arrival.seconds()),
+        joined_at: session.filter(|_| !is_drawn).map(|session| session.arrival.seconds()),
         expires_in: left,
         poll_after: ask_after,
         enter_url: None,
@@ -174,15 +174,15 @@ mod tests {
         let window = Micros(NOW.0 - 300_000_000);
         let stays = StayCounts { short: 300, short_ms: 30_000_000, long: 0 };
         let moved = Pace { since, window, current: 300, previous: 300, stays, stays_before: stays, ..Pace::default() };
-        let session = SessionId::from_bytes([3; 14]);
+        let id = SessionId::from_bytes([3; 14]);
         let expires_at = NOW.add_seconds(60);
-        let place = SessionState { session, arrival: since, admitted_at: None, position, expires_at, confirmed: true };
+        let session = SessionState { id, arrival: since, admitted_at: None, position, expires_at, confirmed: true };
         VisitAnswer {
             now: NOW,
             revision: 1,
             epoch: 1,
             mode: Mode::Open,
-            place: Some(place),
+            session: Some(session),
             kind: VisitKind::Renewed,
             waiting: 900,
             active: 100,
@@ -200,7 +200,7 @@ mod tests {
         let signer = TicketSigner::new(&KeyList::of_bytes("k1", [1; 32])).unwrap();
         let (queue, signed_at) = ("tour".parse().unwrap(), Micros(NOW.0 - seconds * 1_000_000));
         let ticket = signer
-            .sign_with_estimate(&queue, 1, signed_at, &answer(1).place.unwrap(), shown, TicketOrigin::default())
+            .sign_with_estimate(&queue, 1, signed_at, &answer(1).session.unwrap(), shown, TicketOrigin::default())
             .unwrap();
         signer.verify(&queue, ticket.as_bytes()).unwrap()
     }
@@ -221,7 +221,7 @@ mod tests {
             ShownEstimate { position: Some(590), wait_ms: Some(900_000), presumed: false, census: None },
         );
         let (position, wait) = shown(Some(&before));
-        assert_eq!(position, 590, "somebody came back to an older place");
+        assert_eq!(position, 590, "somebody came back to an older position");
         assert!((870..=897).contains(&wait), "{wait}");
         let long_ago = ticket_signed(
             400,
@@ -268,7 +268,7 @@ mod tests {
     fn far_visitors_poll_within_a_third_of_their_presence() {
         let asks_after = |wait_seconds: u64| {
             let mut answer = answer(wait_seconds);
-            answer.place = answer.place.map(|place| SessionState { expires_at: NOW.add_seconds(600), ..place });
+            answer.session = answer.session.map(|session| SessionState { expires_at: NOW.add_seconds(600), ..session });
             let polls: Vec<u64> = (0..200)
                 .map(|micros| {
                     answer.now = Micros(NOW.0 + micros);
@@ -281,7 +281,8 @@ mod tests {
         let (_, longest) = asks_after(480);
         assert!((28..=32).contains(&longest), "{longest}");
         let mut about_to_expire = answer(3600);
-        about_to_expire.place = about_to_expire.place.map(|it| SessionState { expires_at: NOW.add_seconds(30), ..it });
+        about_to_expire.session =
+            about_to_expire.session.map(|it| SessionState { expires_at: NOW.add_seconds(30), ..it });
         let asks_after = visitor_status(&settings(), &about_to_expire, None).0.poll_after;
         assert!(asks_after <= 20, "{asks_after}");
     }
@@ -307,7 +308,7 @@ mod tests {
     fn a_new_visitor_returns_the_ticket_within_seconds() {
         let asks_after = |confirmed| {
             let mut answer = answer(900);
-            answer.place = answer.place.map(|place| SessionState { confirmed, ..place });
+            answer.session = answer.session.map(|session| SessionState { confirmed, ..session });
             visitor_status(&settings(), &answer, None).0.poll_after
         };
         assert!((2..=4).contains(&asks_after(false)) && asks_after(true) > 4);

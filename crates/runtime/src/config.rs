@@ -30,7 +30,7 @@ pub enum ConfigError {
         /// Why it is invalid.
         reason: String,
     },
-    /// The place of the jobs is invalid.
+    /// The address of the jobs is invalid.
     #[error("{variable} {reason}")]
     Jobs {
         /// Variable or flag.
@@ -118,7 +118,7 @@ fn connect_jobs(
     RedisJobs::connect(address, options(timeout, min_replicas)).map_err(invalid_store(variable))
 }
 
-/// The variable with the place of a function's jobs.
+/// The variable with the address of a function's jobs.
 const JOBS: &str = "VESTIBULE_JOBS_URL";
 /// The variable with the number of replicas that must have a job.
 const JOBS_MIN_REPLICAS: &str = "VESTIBULE_JOBS_MIN_REPLICAS";

@@ -254,7 +254,7 @@ fn pack_accounts(visits: &[Visit]) -> Vec<u8> {
 /// A number that is not there.
 const NONE: f64 = -1.0;
 
-/// The numbers of a pre-ticket in the places of those of a ticket.
+/// The numbers of a pre-ticket as the same arguments as those of a ticket.
 fn numbers_of_pre_ticket(pre_ticket: &PreTicket) -> [f64; 7] {
     let challenge_ends_at = pre_ticket.challenge_ends_at().map_or(NONE, |end| end.0 as f64);
     let (proven, required) = (pre_ticket.proven().unwrap_or(0).into(), pre_ticket.difficulty().map_or(NONE, f64::from));

@@ -60,7 +60,7 @@ codes! {
 /// The ticket's session, flags, arrival, time of admission (-1 while waiting), signing time, when the
 /// turn is due by the wait shown, epoch, the number of active sessions and the arrival reached at
 /// signing (-1 each without a ticket; the turn and the last two also if the ticket lacks them; a lobby ticket that was converted
-/// just now has the time at which its bearer came to the lobby in place of the turn); then
+/// just now has the time at which its bearer came to the lobby instead of the turn); then
 /// the session that joins and its head start (-1 without an invitation). Of a pre-ticket: its session, flags, the first visit
 /// as the arrival, the end of the challenge (-1 if there is none) as the time when the turn is due, epoch, the difficulty that is
 /// proven as the active sessions, and that which was required last (-1 if none was) as the arrival reached.

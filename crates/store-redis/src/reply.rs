@@ -191,12 +191,12 @@ impl Reply {
         let mut queue_figures = None;
         for visit in visits {
             let code = self.code()?;
-            let (kind, place) = self.place(visit, code % codes::CHANGED)?;
+            let (kind, session) = self.session_state(visit, code % codes::CHANGED)?;
             if code >= codes::CHANGED {
                 queue_figures = Some(self.queue_figures(now, quota)?);
             }
             let Some(queue_figures) = queue_figures else { return Err(corrupt("the queue's figures", "none")) };
-            answers.push(VisitAnswer { kind, place, ..queue_figures });
+            answers.push(VisitAnswer { kind, session, ..queue_figures });
         }
         Ok(answers)
     }
@@ -207,7 +207,7 @@ impl Reply {
             now,
             quota,
             kind: VisitKind::Absent,
-            place: None,
+            session: None,
             epoch: self.whole()?,
             revision: self.whole()?,
             waiting: self.whole()?,
@@ -222,7 +222,7 @@ impl Reply {
     }
 
     /// How the session of a visit was found, and its state.
-    fn place(&mut self, visit: &Visit, code: i64) -> Result<(VisitKind, Option<SessionState>), StoreError> {
+    fn session_state(&mut self, visit: &Visit, code: i64) -> Result<(VisitKind, Option<SessionState>), StoreError> {
         let kind = match code % codes::BY_JOINING {
             codes::NOT_JOINED => return Ok((VisitKind::Absent, None)),
             codes::LINE_FULL => return Ok((VisitKind::Full, None)),
@@ -242,7 +242,7 @@ impl Reply {
         let of_account = code >= codes::BY_ACCOUNT;
         let redeemed = code >= codes::BY_REDEEMING;
         let joined = code >= codes::BY_JOINING;
-        let (session, arrival) = if of_account {
+        let (id, arrival) = if of_account {
             (visit.account.or(visit.ticket.as_ref().map(Ticket::session)), self.micros()?)
         } else if redeemed {
             (visit.redeem.as_ref().map(PreTicket::session), self.micros()?)
@@ -252,9 +252,9 @@ impl Reply {
             let ticket = visit.ticket.as_ref().ok_or_else(|| corrupt("another answer", "that to a ticket"))?;
             (Some(ticket.session()), ticket.arrival())
         };
-        let session = session.ok_or_else(|| corrupt("another answer", "that to somebody who joins"))?;
+        let id = id.ok_or_else(|| corrupt("another answer", "that to somebody who joins"))?;
         let confirmed = redeemed || !joined;
-        Ok((kind, Some(SessionState { session, arrival, admitted_at, position, expires_at, confirmed })))
+        Ok((kind, Some(SessionState { id, arrival, admitted_at, position, expires_at, confirmed })))
     }
 
     fn rejection(&mut self) -> Result<JoinRejection, StoreError> {

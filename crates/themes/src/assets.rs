@@ -77,7 +77,7 @@ impl Assets {
             return Ok(Some(asset));
         }
         if key.etag.bytes > ASSET_MAX {
-            self.warn_of_size(&self.storage.place(&key.folder).join(&key.path));
+            self.warn_of_size(&self.storage.location(&key.folder).join(&key.path));
             return Ok(None);
         }
         let assets = Arc::clone(self);

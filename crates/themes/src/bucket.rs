@@ -41,7 +41,7 @@ impl Bucket {
         Self { address, server, client: OnceCell::new() }
     }
 
-    pub(crate) fn place(&self, path: &str) -> PathBuf {
+    pub(crate) fn location(&self, path: &str) -> PathBuf {
         PathBuf::from(self.address.to_string()).join(path)
     }
 
@@ -85,7 +85,7 @@ impl Bucket {
             Err(error) => return Err(failed(&error)),
         };
         let content = Box::pin(read_body(object.body, max)).await?;
-        let file = || self.place(folder).join(path);
+        let file = || self.location(folder).join(path);
         content.map(Some).ok_or_else(|| StorageError::Fault(ThemeError::TooLarge { file: file(), max }))
     }
 

@@ -108,8 +108,8 @@ impl ThemeCache {
 
     /// Reads a theme and validates it, without the cache.
     pub(crate) async fn check(&self, theme: &ThemeId) -> Result<(), ThemeError> {
-        let place = self.storage.place(theme.as_str());
-        let unreadable = |message: String| ThemeError::Read { file: place.clone(), message };
+        let folder = self.storage.location(theme.as_str());
+        let unreadable = |message: String| ThemeError::Read { file: folder.clone(), message };
         match self.refresh_now(theme.as_str(), &PreviousResult::default()).await {
             Ok(RefreshResult::Found(_, _, Pages::Missing)) => Err(ThemeError::Missing { theme: theme.clone() }),
             Ok(RefreshResult::Found(_, _, Pages::Invalid(_, faults))) => faults.into_iter().next().map_or(Ok(()), Err),
@@ -166,8 +166,8 @@ impl ThemeCache {
             Err(error) => {
                 entry.retry_soon();
                 if let Some(suppressed) = self.warnings.allow() {
-                    let place = self.storage.place(&name);
-                    tracing::warn!(place = %place.display(), %error, suppressed, "a theme cannot be read; the cached one stays");
+                    let folder = self.storage.location(&name);
+                    tracing::warn!(folder = %folder.display(), %error, suppressed, "a theme cannot be read; the cached one stays");
                 }
             }
         }

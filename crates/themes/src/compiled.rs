@@ -36,7 +36,7 @@ static RENDERS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::
 
 /// A theme's templates, compiled.
 pub(crate) struct CompiledTheme {
-    place: PathBuf,
+    folder: PathBuf,
     templates: FileSet,
     environment: Environment<'static>,
     /// Templates that failed for a visitor. Each is logged once.
@@ -57,7 +57,7 @@ impl CompiledTheme {
     /// # Errors
     /// One error for each template that does not compile.
     pub(crate) fn compile(
-        place: &Path,
+        folder: &Path,
         templates: FileSet,
         texts: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, Vec<ThemeError>> {
@@ -67,12 +67,12 @@ impl CompiledTheme {
             match bounds::check_syntax(&text, templates::syntax()) {
                 Ok(longest) => longest_piece = longest_piece.max(longest),
                 Err((line, message)) => {
-                    faults.push(ThemeError::Template { file: place.join(&name), line, message: message.to_owned() });
+                    faults.push(ThemeError::Template { file: folder.join(&name), line, message: message.to_owned() });
                     continue;
                 }
             }
             if let Err(error) = environment.add_template_owned(name.clone(), text) {
-                faults.push(template_error(place, &name, &error));
+                faults.push(template_error(folder, &name, &error));
             }
         }
         if !faults.is_empty() {
@@ -80,7 +80,7 @@ impl CompiledTheme {
         }
         environment.set_fuel(Some(bounds::fuel(longest_piece)));
         Ok(Self {
-            place: place.to_owned(),
+            folder: folder.to_owned(),
             templates,
             environment,
             failed: Mutex::default(),
@@ -175,12 +175,12 @@ impl CompiledTheme {
 
     /// Where a template is, for messages.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.place.join(name)
+        self.folder.join(name)
     }
 
     /// An error of a template, by file and line.
     pub(crate) fn fault(&self, name: &str, error: &Error) -> ThemeError {
-        template_error(&self.place, name, error)
+        template_error(&self.folder, name, error)
     }
 
     fn log_once(&self, name: &str, error: &Error) {
@@ -191,10 +191,10 @@ impl CompiledTheme {
     }
 }
 
-/// The innermost cause that names a place in one of the theme's own files: an error inside a block or an include is
+/// The innermost cause that names a line in one of the theme's own files: an error inside a block or an include is
 /// reported where it is.
-fn template_error(place: &Path, name: &str, error: &Error) -> ThemeError {
-    let file = place.join(error.name().unwrap_or(name));
+fn template_error(folder: &Path, name: &str, error: &Error) -> ThemeError {
+    let file = folder.join(error.name().unwrap_or(name));
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
     let hint = if error.kind() == ErrorKind::UndefinedError { UNDEFINED_HINT } else { "" };
     let detail = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned) + hint;

@@ -107,7 +107,7 @@ fn faults_of_all(files: &ThemeFiles) -> Vec<ThemeError> {
         faults.push(ThemeError::Empty);
     }
     if files.len() > FILES_MAX {
-        faults.push(ThemeError::TooManyFiles { place: PathBuf::from("."), max: FILES_MAX });
+        faults.push(ThemeError::TooManyFiles { folder: PathBuf::from("."), max: FILES_MAX });
     }
     if files.keys().filter(|path| is_template(path)).count() > TEMPLATES_MAX {
         faults.push(ThemeError::TooMany { folder: PathBuf::from("."), max: TEMPLATES_MAX });

@@ -39,10 +39,10 @@ pub enum ThemeError {
         max: usize,
     },
     /// More files than [`FILES_MAX`](crate::FILES_MAX).
-    #[error("{}: must have at most {max} files", place.display())]
+    #[error("{}: must have at most {max} files", folder.display())]
     TooManyFiles {
         /// The folder of the theme.
-        place: PathBuf,
+        folder: PathBuf,
         /// The limit.
         max: usize,
     },

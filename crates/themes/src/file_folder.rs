@@ -58,9 +58,9 @@ impl FileFolder {
         !self.0.is_near()
     }
 
-    /// The place of a file, for messages.
-    pub fn place(&self, name: &str) -> String {
-        self.0.place(name).display().to_string()
+    /// Where a file is, for messages.
+    pub fn location(&self, name: &str) -> String {
+        self.0.location(name).display().to_string()
     }
 
     /// The version of the files.
@@ -70,8 +70,8 @@ impl FileFolder {
     pub async fn version(&self, limits: FileFolderLimits) -> Result<FilesVersion, FileFolderError> {
         let listing = self.0.list("", limits.files).await.map_err(failed)?;
         if listing.cut_off {
-            let place = self.place("");
-            return Err(FileFolderError::Invalid(format!("{place}: must have at most {} files", limits.files)));
+            let location = self.location("");
+            return Err(FileFolderError::Invalid(format!("{location}: must have at most {} files", limits.files)));
         }
         Ok(FilesVersion(listing.files.into_iter().filter(|(path, _)| !path.contains('/')).collect()))
     }

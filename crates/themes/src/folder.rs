@@ -24,7 +24,7 @@ impl Folder {
         Self(folder.into())
     }
 
-    pub(crate) fn place(&self, path: &str) -> PathBuf {
+    pub(crate) fn location(&self, path: &str) -> PathBuf {
         self.0.join(path)
     }
 
@@ -118,7 +118,7 @@ impl Folder {
         path: &str,
         work: impl FnOnce(&Path) -> Result<T, StorageError> + Send + 'static,
     ) -> Result<T, StorageError> {
-        let path = self.place(path);
+        let path = self.location(path);
         let done = tokio::task::spawn_blocking(move || work(&path)).await;
         done.map_err(|error| StorageError::Unavailable(error.to_string()))?
     }

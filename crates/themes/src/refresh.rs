@@ -151,12 +151,12 @@ async fn compile(
     wanted: &TemplateSet,
     known: Option<&CompiledTheme>,
 ) -> Result<Result<CompiledTheme, Vec<ThemeError>>, StorageError> {
-    let place = storage.place(&files.folder);
+    let folder = storage.location(&files.folder);
     if wanted.cut_off {
-        return Ok(Err(vec![ThemeError::TooManyFiles { place, max: FILES_MAX }]));
+        return Ok(Err(vec![ThemeError::TooManyFiles { folder, max: FILES_MAX }]));
     }
     if wanted.templates.len() > TEMPLATES_MAX {
-        return Ok(Err(vec![ThemeError::TooMany { folder: place, max: TEMPLATES_MAX }]));
+        return Ok(Err(vec![ThemeError::TooMany { folder, max: TEMPLATES_MAX }]));
     }
     let read = async |name: &String| Ok((name.clone(), template(storage, files, name, known).await?));
     let reads: Vec<_> = wanted.templates.keys().map(read).collect();
@@ -173,7 +173,7 @@ async fn compile(
     }
     let templates = wanted.templates.clone();
     // Rendering every page takes a while, so it must not block requests.
-    let validated = tokio::task::spawn_blocking(move || compile_and_validate(&place, templates, texts, &[])).await;
+    let validated = tokio::task::spawn_blocking(move || compile_and_validate(&folder, templates, texts, &[])).await;
     validated.map_err(|error| StorageError::Unavailable(error.to_string()))
 }
 
@@ -188,7 +188,7 @@ async fn template(
     if let Some(text) = known.and_then(|known| known.text(name, etag)) {
         return Ok(Ok(text));
     }
-    let file = storage.place(&files.folder).join(name);
+    let file = storage.location(&files.folder).join(name);
     if etag.bytes > TEMPLATE_MAX {
         return Ok(Err(ThemeError::TooLarge { file, max: TEMPLATE_MAX }));
     }

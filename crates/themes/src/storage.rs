@@ -45,11 +45,11 @@ impl Storage {
     }
 
     /// Where a path is, for messages.
-    pub(crate) fn place(&self, path: &str) -> PathBuf {
+    pub(crate) fn location(&self, path: &str) -> PathBuf {
         match self {
-            Self::Folder(folder) => folder.place(path),
+            Self::Folder(folder) => folder.location(path),
             #[cfg(feature = "s3")]
-            Self::Bucket(bucket) => bucket.place(path),
+            Self::Bucket(bucket) => bucket.location(path),
         }
     }
 

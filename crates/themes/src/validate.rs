@@ -24,12 +24,12 @@ static CODE_FIELDS: LazyLock<[(String, String); 1]> = LazyLock::new(|| [("sample
 
 /// Compiles templates and renders every page of them.
 pub(crate) fn compile_and_validate(
-    place: &Path,
+    folder: &Path,
     templates: FileSet,
     texts: Vec<(String, String)>,
     queues: &[QueueId],
 ) -> Result<CompiledTheme, Vec<ThemeError>> {
-    let compiled = CompiledTheme::compile(place, templates, texts)?;
+    let compiled = CompiledTheme::compile(folder, templates, texts)?;
     validate(&compiled, queues).map_err(|fault| vec![fault])?;
     Ok(compiled)
 }

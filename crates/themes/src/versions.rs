@@ -349,8 +349,8 @@ impl ThemeVersions {
         let folder = copied_folder(theme);
         let listing = self.storage.list(&folder, FILES_MAX).await?;
         if listing.cut_off {
-            let place = self.storage.place(&folder);
-            return Err(VersionError::Invalid(vec![ThemeError::TooManyFiles { place, max: FILES_MAX }]));
+            let folder = self.storage.location(&folder);
+            return Err(VersionError::Invalid(vec![ThemeError::TooManyFiles { folder, max: FILES_MAX }]));
         }
         Ok(listing.files.into_keys().filter(|path| is_theme_file(path)).collect())
     }

@@ -99,7 +99,7 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
         open_jobs("--jobs", jobs, jobs, JOBS_TIMEOUT, 0)?;
     }
     let lists = match &options.networks {
-        Some(place) => Some(network_lists(place).await.context("--networks")?),
+        Some(address) => Some(network_lists(address).await.context("--networks")?),
         None => None,
     };
     let now = SystemClock::new().now();
@@ -316,8 +316,8 @@ fn sqs_warnings(job_queue: &JobQueueSettings) -> Vec<String> {
     found
 }
 
-async fn network_lists(place: &str) -> Result<Arc<Networks>, NetworkListsError> {
-    let lists = NetworkLists::at(place)?;
+async fn network_lists(address: &str) -> Result<Arc<Networks>, NetworkListsError> {
+    let lists = NetworkLists::at(address)?;
     lists.load().await?;
     Ok(lists.current())
 }

@@ -150,8 +150,8 @@ fn toml_value(value: &toml_edit::Value) -> Value {
 }
 
 fn invalid_field(text: &str, root: &Item, error: FieldError) -> InvalidField {
-    let Location { span, place } = locate(root, &error.field);
-    let is_table = matches!(place, Some(Place::Item(Item::Table(_))));
+    let Location { span, node } = locate(root, &error.field);
+    let is_table = matches!(node, Some(Node::Item(Item::Table(_))));
     let header = without_indices(&error.field);
     let is_list = LISTS_OF_TABLES.contains(&header.as_str());
     let line = span.map(|span| line_of(text, &span));
@@ -172,56 +172,56 @@ struct Location<'a> {
     /// That of the field, or of the table that lacks it.
     span: Option<Range<usize>>,
     /// The field; `None` if it is missing.
-    place: Option<Place<'a>>,
+    node: Option<Node<'a>>,
 }
 
 /// The location of a field such as `queues[1].rules[0].path`. A missing field is reported where its table begins.
 fn locate<'a>(root: &'a Item, field: &str) -> Location<'a> {
-    let (mut span, mut place, mut rest) = (None, Place::Item(root), field);
+    let (mut span, mut node, mut rest) = (None, Node::Item(root), field);
     while !rest.is_empty() {
-        let Some((next, after)) = next_place(&place, rest) else { return Location { span, place: None } };
+        let Some((next, after)) = next_node(&node, rest) else { return Location { span, node: None } };
         span = next.span().or(span);
-        (place, rest) = (next, after.strip_prefix('.').unwrap_or(after));
+        (node, rest) = (next, after.strip_prefix('.').unwrap_or(after));
     }
-    Location { span, place: Some(place) }
+    Location { span, node: Some(node) }
 }
 
-/// The place to which the first step of a path leads, and the rest of the path. Keys may contain dots, as addresses do.
-fn next_place<'a, 'b>(place: &Place<'a>, path: &'b str) -> Option<(Place<'a>, &'b str)> {
+/// The node to which the first step of a path leads, and the rest of the path. Keys may contain dots, as addresses do.
+fn next_node<'a, 'b>(node: &Node<'a>, path: &'b str) -> Option<(Node<'a>, &'b str)> {
     if let Some(index) = path.strip_prefix('[') {
         let (index, rest) = index.split_once(']')?;
-        return Some((place.index(index.parse().ok()?)?, rest));
+        return Some((node.index(index.parse().ok()?)?, rest));
     }
     let ends = path.match_indices(['.', '[']).map(|(end, _)| end).chain([path.len()]);
     let ends: Vec<usize> = ends.collect();
-    ends.into_iter().rev().find_map(|end| Some((place.key(&path[..end])?, &path[end..])))
+    ends.into_iter().rev().find_map(|end| Some((node.key(&path[..end])?, &path[end..])))
 }
 
-enum Place<'a> {
+enum Node<'a> {
     Item(&'a Item),
     Table(&'a toml_edit::Table),
     Value(&'a toml_edit::Value),
 }
 
-impl Place<'_> {
+impl Node<'_> {
     fn key(&self, name: &str) -> Option<Self> {
         match self {
-            Self::Item(item) => item.get(name).map(Place::Item),
-            Self::Table(table) => table.get(name).map(Place::Item),
-            Self::Value(value) => value.as_inline_table()?.get(name).map(Place::Value),
+            Self::Item(item) => item.get(name).map(Node::Item),
+            Self::Table(table) => table.get(name).map(Node::Item),
+            Self::Value(value) => value.as_inline_table()?.get(name).map(Node::Value),
         }
     }
 
     fn index(&self, index: usize) -> Option<Self> {
         let list = match self {
             Self::Item(item) => match item.as_array_of_tables() {
-                Some(tables) => return tables.get(index).map(Place::Table),
+                Some(tables) => return tables.get(index).map(Node::Table),
                 None => item.as_array(),
             },
             Self::Table(_) => None,
             Self::Value(value) => value.as_array(),
         };
-        list?.get(index).map(Place::Value)
+        list?.get(index).map(Node::Value)
     }
 
     fn span(&self) -> Option<Range<usize>> {

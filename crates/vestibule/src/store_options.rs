@@ -82,8 +82,8 @@ impl WorkerOptions {
 /// The URL of a store without its password, for messages.
 pub(crate) fn shown(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
-    format!("{scheme}://{}", place.split(['?', '#']).next().unwrap_or_default())
+    let server = rest.rsplit_once('@').map_or(rest, |(_, server)| server);
+    format!("{scheme}://{}", server.split(['?', '#']).next().unwrap_or_default())
 }
 
 #[cfg(test)]

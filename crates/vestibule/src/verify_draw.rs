@@ -159,19 +159,21 @@ async fn verify(options: VerifyDrawOptions) -> anyhow::Result<ExitCode> {
 }
 
 /// Reads a line document from a file, or from the address of a gate.
-async fn read(place: &str) -> anyhow::Result<LineDocument> {
-    let body = if place.starts_with("https://") || place.starts_with("http://") {
+async fn read(source: &str) -> anyhow::Result<LineDocument> {
+    let body = if source.starts_with("https://") || source.starts_with("http://") {
         let options = Options { timeout: REQUEST_TIMEOUT, response_max: DOCUMENT_MAX, ..Options::default() };
-        let request = Request::get(place).body(Bytes::new()).with_context(|| format!("{place} is not an address"))?;
-        let response = HttpClient::new(options)?.send(request).await.with_context(|| format!("cannot read {place}"))?;
+        let request = Request::get(source).body(Bytes::new()).with_context(|| format!("{source} is not an address"))?;
+        let response =
+            HttpClient::new(options)?.send(request).await.with_context(|| format!("cannot read {source}"))?;
         if !response.status().is_success() {
-            bail!("cannot read {place}: status {}", response.status().as_u16());
+            bail!("cannot read {source}: status {}", response.status().as_u16());
         }
         response.into_body()
     } else {
-        fs::read(place).with_context(|| format!("cannot read {place}"))?.into()
+        fs::read(source).with_context(|| format!("cannot read {source}"))?.into()
     };
-    serde_json::from_slice(&body).with_context(|| format!("{place} is not a line document (/_vestibule/line?queue=..)"))
+    serde_json::from_slice(&body)
+        .with_context(|| format!("{source} is not a line document (/_vestibule/line?queue=..)"))
 }
 
 /// What was checked.
@@ -313,9 +315,9 @@ impl VerifiableDraw {
                 parse_session(&line).map_err(|error| anyhow::anyhow!("{name}, line {}: {error}", index + 1))?;
             sessions += 1;
             // Numbers that give the same arrival are in the order of the sessions.
-            let place = (self.draw.arrival(session), session);
+            let key = (self.draw.arrival(session), session);
             match highest {
-                Some(before) if place < before => {
+                Some(before) if key < before => {
                     inversions += 1;
                     if inversions <= INVERSIONS_SHOWN {
                         let [number, higher] = [session, before.1].map(|session| self.draw.number(session));
@@ -323,7 +325,7 @@ impl VerifiableDraw {
                         println!("line {}: {session} with {number} comes after {earlier} with {higher}", index + 1);
                     }
                 }
-                _ => highest = Some(place),
+                _ => highest = Some(key),
             }
         }
         findings.add(

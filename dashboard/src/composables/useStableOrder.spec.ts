@@ -33,15 +33,15 @@ test('items keep their order on hover and new ones come last', async () => {
 
 test('items keep their order while the list has focus', async () => {
   const { given, items, on } = list()
-  const place = document.createElement('div')
-  place.append(document.createElement('a'))
-  const focus = (relatedTarget: Element | null) => ({ currentTarget: place, relatedTarget }) as unknown as FocusEvent
+  const list = document.createElement('div')
+  list.append(document.createElement('a'))
+  const focus = (relatedTarget: Element | null) => ({ currentTarget: list, relatedTarget }) as unknown as FocusEvent
   on.focusin!(focus(null))
   on.pointerenter!(pointer)
   on.pointerleave!(pointer)
   given.value = ['c', 'b', 'a']
   await nextTick()
-  on.focusout!(focus(place.firstElementChild))
+  on.focusout!(focus(list.firstElementChild))
   expect(items.value).toEqual(['a', 'b', 'c'])
   on.focusout!(focus(null))
   expect(items.value).toEqual(['c', 'b', 'a'])

@@ -50,7 +50,7 @@ impl Visitor {
             .map(|_| async { store.visit(&settings.id, Visit::joining(SessionId::random())).await.unwrap() });
         let answers: Vec<_> = visits.buffered(64).collect().await;
         let (signer, answer) = (TicketSigner::new(&KeyList::of_bytes("bench", [7; 32])).unwrap(), answers[WAITING / 2]);
-        let token = signer.sign(&settings.id, answer.epoch, answer.now, &answer.place.unwrap(), None).unwrap();
+        let token = signer.sign(&settings.id, answer.epoch, answer.now, &answer.session.unwrap(), None).unwrap();
         let ticket = signer.verify(&settings.id, token.as_bytes()).unwrap();
         Self { store, queue: settings.id, ticket }
     }

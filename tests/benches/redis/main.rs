@@ -98,8 +98,8 @@ impl StoreFixture {
     }
 
     fn ticket_of(&self, queue: &QueueId, answer: &VisitAnswer) -> Ticket {
-        let place = answer.place.unwrap();
-        let token = self.signer.sign(queue, answer.epoch, answer.now, &place, Some(place.position)).unwrap();
+        let session = answer.session.unwrap();
+        let token = self.signer.sign(queue, answer.epoch, answer.now, &session, Some(session.position)).unwrap();
         self.signer.verify(queue, token.as_bytes()).unwrap()
     }
 

@@ -98,9 +98,9 @@ impl StoreFixture {
     async fn with_waits(&self, tickets: &[Ticket]) -> Vec<Ticket> {
         let visits = stream::iter(tickets.to_vec()).map(|ticket| async {
             let answer = self.store.visit(&self.queue, Visit::keeping(ticket)).await.unwrap();
-            let place = answer.place.unwrap();
+            let session = answer.session.unwrap();
             let shown = ShownEstimate {
-                position: Some(place.position),
+                position: Some(session.position),
                 wait_ms: Some(SHOWN_WAIT_MS),
                 ..ShownEstimate::default()
             };
@@ -108,7 +108,7 @@ impl StoreFixture {
                 &self.queue,
                 answer.epoch,
                 answer.now,
-                &place,
+                &session,
                 shown,
                 TicketOrigin::default(),
             );

@@ -27,12 +27,12 @@ impl Paths {
             }
         }
         // Of Redis' nodes both ports must be free.
-        Self { ports: found.into_iter().map(|place| (place, free_cluster_port())).collect(), networks }
+        Self { ports: found.into_iter().map(|named| (named, free_cluster_port())).collect(), networks }
     }
 
     pub(super) fn address(&self, network: &str, port: u16) -> String {
-        let place = self.ports.get(&(network.to_owned(), port));
-        format!("127.0.0.1:{}", place.unwrap_or_else(|| panic!("the file names no {network}:{port}")))
+        let found = self.ports.get(&(network.to_owned(), port));
+        format!("127.0.0.1:{}", found.unwrap_or_else(|| panic!("the file names no {network}:{port}")))
     }
 
     /// How the addresses in a text of a service on `network` read here.

@@ -154,7 +154,7 @@ async fn ending_a_session_needs_a_confirmation(backoffice: Backoffice) {
     let ended = root.get(&format!("/queues/tour/sessions/{}", sessions[0])).await.json();
     assert_eq!((&ended["state"], &ended["last_seen"]), (&json!("ended"), &json!(null)));
     let next = root.get(&format!("/queues/tour/sessions/{}", sessions[1])).await.json();
-    assert_eq!(next["state"], "active", "the place is free at once");
+    assert_eq!(next["state"], "active", "the slot is free at once");
 }
 
 async fn session_is_admitted_out_of_order(backoffice: Backoffice) {

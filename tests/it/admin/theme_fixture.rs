@@ -15,27 +15,27 @@ pub(super) const THEME: &str = "/themes/acme-summer";
 /// An backoffice, where its themes are, and an operator of acme.
 pub(super) struct ThemeFixture {
     pub(super) backoffice: Backoffice,
-    pub(super) place: ThemeStorage,
+    pub(super) storage: ThemeStorage,
     pub(super) operator: AdminClient,
 }
 
 impl ThemeFixture {
     pub(super) async fn folder() -> Self {
-        let place = ThemeStorage::folder();
-        Self::of(Backoffice::memory_with_themes(place.versions()).await, place).await
+        let storage = ThemeStorage::folder();
+        Self::of(Backoffice::memory_with_themes(storage.versions()).await, storage).await
     }
 
     pub(super) async fn bucket() -> Self {
-        let place = ThemeStorage::bucket().await;
-        Self::of(Backoffice::memory_with_themes(place.versions()).await, place).await
+        let storage = ThemeStorage::bucket().await;
+        Self::of(Backoffice::memory_with_themes(storage.versions()).await, storage).await
     }
 
-    async fn of(backoffice: Backoffice, place: ThemeStorage) -> Self {
+    async fn of(backoffice: Backoffice, storage: ThemeStorage) -> Self {
         let acme = json!({ "id": "acme", "name": "Acme & Sons", "color": "#c2185b", "logo": "logo.svg" });
         backoffice.root().create("/tenants", acme).await;
         backoffice.tenant("blue").await;
         let operator = backoffice.operator("zoe", "operator", &["acme"]).await;
-        Self { backoffice, place, operator }
+        Self { backoffice, storage, operator }
     }
 
     /// Uploads a page that says this, and activates it. Returns the version.
@@ -73,7 +73,7 @@ impl ThemeFixture {
     /// What a gate shows that looks now.
     pub(super) async fn shown(&self) -> String {
         let visitor_status = visitor_status();
-        self.place.themes().queue_page(Some(&"acme-summer".parse().unwrap()), &view(&visitor_status)).await
+        self.storage.themes().queue_page(Some(&"acme-summer".parse().unwrap()), &view(&visitor_status)).await
     }
 
     /// What was written into the audit log on themes, newest first.

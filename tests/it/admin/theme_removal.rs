@@ -234,9 +234,9 @@ async fn deactivated_copied_files_are_not_shown(mut theme_fixture: ThemeFixture)
 }
 
 async fn by_hand(theme_fixture: &ThemeFixture) {
-    theme_fixture.place.write("acme-summer/queue.html", &page("By hand")).await;
-    theme_fixture.place.write("acme-summer/img/a.svg", "<svg/>").await;
-    theme_fixture.place.write("acme-summer/notes.toml", "no gate reads this").await;
+    theme_fixture.storage.write("acme-summer/queue.html", &page("By hand")).await;
+    theme_fixture.storage.write("acme-summer/img/a.svg", "<svg/>").await;
+    theme_fixture.storage.write("acme-summer/notes.toml", "no gate reads this").await;
 }
 
 #[tokio::test]
@@ -244,7 +244,7 @@ async fn interrupted_removal_is_audited() {
     let mut theme_fixture = ThemeFixture::folder().await;
     theme_fixture.published("Summer").await;
     // A file where a folder is expected cannot be removed as one.
-    theme_fixture.place.write("acme-summer", "x").await;
+    theme_fixture.storage.write("acme-summer", "x").await;
     let refused = theme_fixture.operator.confirmed(Method::DELETE, THEME, None).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (503, "theme_storage_unavailable".to_owned()));
     let events = theme_fixture.operator.get("/audit?action=theme.").await.json();

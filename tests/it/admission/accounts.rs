@@ -199,7 +199,7 @@ async fn lobby_ticket_of_another_account_is_ignored(setup: StoreSetup) {
     advance(&fixture, 300).await;
     let mut signed_out = seller.clone();
     signed_out.set_cookie("shop_id", "");
-    assert_eq!(session_in(&status(&fixture, &mut signed_out).await), session, "a place is kept without the token");
+    assert_eq!(session_in(&status(&fixture, &mut signed_out).await), session, "a session is kept without the token");
     for mut buyer in [sold_by(&seller), sold_by(&signed_out)] {
         assert_eq!(session_in(&status(&fixture, &mut buyer).await), own);
     }
@@ -221,7 +221,7 @@ async fn signed_out_lobby_ticket_stays_that_of_the_account(setup: StoreSetup) {
     assert_eq!(session_in(&status(&fixture, &mut visitor).await), session);
     visitor.set_cookie("shop_id", &account_token("ES256", &claims(&fixture, "user-2")));
     assert_ne!(session_in(&status(&fixture, &mut visitor).await), session);
-    assert_eq!(fixture.counts().await, (2, 0), "the place was not handed over");
+    assert_eq!(fixture.counts().await, (2, 0), "the session was not handed over");
 }
 
 /// An operator opens the line, and it requires accounts. The tokens of its visitors have expired.

@@ -49,7 +49,7 @@ async fn only_navigations_join(setup: StoreSetup) {
         let answer = fixture.visitor().request(request, "").await;
         assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS, "{what}");
         assert!(set_cookie(&answer, &fixture.cookie_name()).is_none(), "{what}");
-        assert_eq!(fixture.counts().await, (0, 0), "{what} took a place");
+        assert_eq!(fixture.counts().await, (0, 0), "{what} joined");
     }
     assert!(fixture.origin.requests().is_empty());
 }
@@ -82,7 +82,7 @@ async fn a_bot_without_cookies_holds_a_slot_for_seconds(setup: StoreSetup) {
     second.navigate("/").await;
     assert_eq!(second.fetch("/").await.json()["position"], 1);
     fixture.advance_seconds(21);
-    assert!(second.navigate("/").await.text().contains("origin /"), "the place was not free");
+    assert!(second.navigate("/").await.text().contains("origin /"), "the slot was not free");
 }
 
 async fn cross_site_requests_do_not_join(setup: StoreSetup) {

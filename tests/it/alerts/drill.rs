@@ -35,7 +35,7 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 const HASTE: u64 = 60;
 /// No `for` is longer than this, in milliseconds.
 const FOR_MAX: u64 = 10_000;
-/// Times that stand in the rules as bare seconds, and what is there in their place.
+/// Times that stand in the rules as bare seconds, and what replaces them.
 const BARE: [(&str, &str); 6] = [
     ("vestibule_purge_timestamp_seconds > 300", "vestibule_purge_timestamp_seconds > 5"),
     ("[10m]))) > 3600", "[10m]))) > 6"),
@@ -46,7 +46,7 @@ const BARE: [(&str, &str); 6] = [
 ];
 /// The most streams that the site may have.
 const STREAMS_MAX: usize = 4;
-/// Takes everybody out of places, as no operation does: it would let the next in.
+/// Removes all active sessions, as no operation does: it would admit the next.
 const EMPTY: &str = "
     for _, session in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
         redis.call('ZREM', KEYS[2], session)
@@ -144,14 +144,14 @@ impl Watch {
         Self { manager, _prometheus: prometheus }
     }
 
-    /// Waits until the last message about an alert at this place says that it fires or has resolved.
-    async fn until(&self, fires: bool, alert: &str, place: &str) {
+    /// Waits until the last message about an alert with this label says that it fires or has resolved.
+    async fn until(&self, fires: bool, alert: &str, label: &str) {
         let here = |delivered: &ReceivedAlert| {
-            let places = [&delivered.queue, &delivered.job_queue, &delivered.instance];
-            delivered.alert == alert && places.into_iter().any(|it| it == place)
+            let labels = [&delivered.queue, &delivered.job_queue, &delivered.instance];
+            delivered.alert == alert && labels.into_iter().any(|it| it == label)
         };
         let what = if fires { "fires" } else { "resolves" };
-        wait_until(&format!("{alert} {what} at {place}"), TIMEOUT, async || {
+        wait_until(&format!("{alert} {what} at {label}"), TIMEOUT, async || {
             self.manager
                 .delivered()
                 .iter()
@@ -161,12 +161,12 @@ impl Watch {
         .await;
     }
 
-    async fn fires(&self, alert: &str, place: &str) {
-        self.until(true, alert, place).await;
+    async fn fires(&self, alert: &str, label: &str) {
+        self.until(true, alert, label).await;
     }
 
-    async fn resolves(&self, alert: &str, place: &str) {
-        self.until(false, alert, place).await;
+    async fn resolves(&self, alert: &str, label: &str) {
+        self.until(false, alert, label).await;
     }
 }
 
@@ -213,13 +213,13 @@ async fn join(store: &RedisStore, queue: &QueueId) {
 
 /// A purge that never ran, runs no more, and fails at a queue that can't be read.
 async fn purge_is_neglected(watch: &Watch, measured: &Measured) {
-    let place = measured.metrics.address();
-    watch.fires("VestibulePurgeNeverRan", place).await;
+    let label = measured.metrics.address();
+    watch.fires("VestibulePurgeNeverRan", label).await;
     measured.purge().await;
-    watch.resolves("VestibulePurgeNeverRan", place).await;
-    watch.fires("VestibulePurgeNotRunning", place).await;
+    watch.resolves("VestibulePurgeNeverRan", label).await;
+    watch.fires("VestibulePurgeNotRunning", label).await;
     measured.purge().await;
-    watch.resolves("VestibulePurgeNotRunning", place).await;
+    watch.resolves("VestibulePurgeNotRunning", label).await;
 
     let broken = put(&measured.store, "broken", json!({})).await;
     let key = Keys::of(&broken).settings();
@@ -227,11 +227,11 @@ async fn purge_is_neglected(watch: &Watch, measured: &Measured) {
     measured.redis.command(&["SET", &key, "no settings"]).await;
     measured.purge().await;
     watch.fires("VestibuleQueueUnreadable", "broken").await;
-    watch.fires("VestibulePurgeFailing", place).await;
+    watch.fires("VestibulePurgeFailing", label).await;
     measured.redis.command(&["COPY", "kept", &key, "REPLACE"]).await;
     measured.purge().await;
     watch.resolves("VestibuleQueueUnreadable", "broken").await;
-    watch.resolves("VestibulePurgeFailing", place).await;
+    watch.resolves("VestibulePurgeFailing", label).await;
 }
 
 /// Lines in which people wait while nobody comes by and no purge runs.
@@ -349,42 +349,42 @@ async fn a_rush(watch: &Watch, site: &Site) {
 
 /// Visitors of a host that has no queue, then an origin that is down, then a slow store, then none.
 async fn the_site_fails(watch: &Watch, site: &mut Site) {
-    let place = site.admin.clone();
-    during(site.keep_asking("nobody.example.com"), watch.fires("VestibuleGateErrors", &place)).await;
-    watch.resolves("VestibuleGateErrors", &place).await;
+    let label = site.admin.clone();
+    during(site.keep_asking("nobody.example.com"), watch.fires("VestibuleGateErrors", &label)).await;
+    watch.resolves("VestibuleGateErrors", &label).await;
 
     let down = format!("http://127.0.0.1:{}", free_port());
     let handover = json!({ "kind": "proxy", "origin": down });
     put(&site.store, "down", json!({ "quota": 100, "handover": handover })).await;
     let mut visitor = Visitor::new(&site.gate, "down.example.com");
     wait_until("the gate knows the host", TIMEOUT, async || visitor.navigate("/").await.status == 502).await;
-    during(site.keep_asking("down.example.com"), watch.fires("VestibuleGateFailing", &place)).await;
-    watch.resolves("VestibuleGateFailing", &place).await;
+    during(site.keep_asking("down.example.com"), watch.fires("VestibuleGateFailing", &label)).await;
+    watch.resolves("VestibuleGateFailing", &label).await;
 
     let busy = async {
         loop {
             site.redis.try_command(&["EVAL", BUSY, "0", "150"]).await.ok();
         }
     };
-    during(site.keep_asking("rush.example.com"), during(busy, watch.fires("VestibuleStoreSlow", &place))).await;
-    watch.resolves("VestibuleStoreSlow", &place).await;
+    during(site.keep_asking("rush.example.com"), during(busy, watch.fires("VestibuleStoreSlow", &label))).await;
+    watch.resolves("VestibuleStoreSlow", &label).await;
 
     site.redis.freeze();
     during(site.keep_asking("rush.example.com"), async {
-        watch.fires("VestibuleStoreUnavailable", &place).await;
+        watch.fires("VestibuleStoreUnavailable", &label).await;
         watch.fires("VestibuleEventSoonStoreDown", "soon").await;
-        watch.fires("VestibuleGateErrors", &place).await;
+        watch.fires("VestibuleGateErrors", &label).await;
     })
     .await;
     site.redis.thaw();
-    watch.resolves("VestibuleStoreUnavailable", &place).await;
+    watch.resolves("VestibuleStoreUnavailable", &label).await;
     watch.resolves("VestibuleEventSoonStoreDown", "soon").await;
-    watch.resolves("VestibuleGateErrors", &place).await;
+    watch.resolves("VestibuleGateErrors", &label).await;
 
     site.program.kill();
-    watch.fires("VestibuleScrapeFailing", &place).await;
+    watch.fires("VestibuleScrapeFailing", &label).await;
     site.program.restart();
-    watch.resolves("VestibuleScrapeFailing", &place).await;
+    watch.resolves("VestibuleScrapeFailing", &label).await;
     assert_eq!(site.visitor().navigate("/").await.status, 302, "and all is well");
 }
 

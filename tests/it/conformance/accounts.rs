@@ -19,7 +19,7 @@ async fn closed(stores: &StoreFixture) -> LineFixture<'_> {
 /// The account joins, and returns its ticket an instant later.
 async fn join(fixture: &LineFixture<'_>, account: SessionId) -> Ticket {
     let joined = fixture.visit_as_account(account, None).await;
-    assert_eq!((joined.kind, joined.place.unwrap().session), (VisitKind::Joined, account));
+    assert_eq!((joined.kind, joined.session.unwrap().id), (VisitKind::Joined, account));
     fixture.advance_micros(1);
     let answer = visit(fixture, fixture.account_ticket(&joined)).await;
     assert_eq!(answer.kind, VisitKind::Renewed);
@@ -48,8 +48,8 @@ pub(super) async fn rule_24_account_joins_once(stores: &StoreFixture) {
     for _ in 0..20 {
         fixture.advance_seconds(1);
         let answer = fixture.visit_as_account(account, None).await;
-        let place = answer.place.unwrap();
-        assert_eq!((answer.kind, place.session, place.arrival), (VisitKind::Renewed, account, ticket.arrival()));
+        let session = answer.session.unwrap();
+        assert_eq!((answer.kind, session.id, session.arrival), (VisitKind::Renewed, account, ticket.arrival()));
     }
     assert_eq!((fixture.stats().await.waiting, fixture.stats().await.counters.joined), (2, 2));
 }
@@ -61,9 +61,9 @@ pub(super) async fn rule_24_account_that_left_joins_again_at_the_end(stores: &St
     fixture.advance_seconds(1);
     assert_eq!(fixture.store().leave(&fixture.queue, ticket.clone()).await.unwrap(), Removed::Waiting);
     fixture.advance_seconds(1);
-    assert_eq!(visit(&fixture, ticket.clone()).await.place, None, "the ticket is void");
+    assert_eq!(visit(&fixture, ticket.clone()).await.session, None, "the ticket is void");
     let again = fixture.visit_as_account(account, Some(ticket.clone())).await;
-    assert_eq!((again.kind, again.place.unwrap().position), (VisitKind::Joined, 2));
+    assert_eq!((again.kind, again.session.unwrap().position), (VisitKind::Joined, 2));
     fixture.advance_seconds(1);
     assert_eq!(
         fixture.store().leave(&fixture.queue, ticket).await.unwrap(),
@@ -71,7 +71,7 @@ pub(super) async fn rule_24_account_that_left_joins_again_at_the_end(stores: &St
         "it is void for that too"
     );
     let renewed = visit(&fixture, fixture.account_ticket(&again)).await;
-    assert_eq!((renewed.kind, renewed.place.unwrap().position), (VisitKind::Renewed, 2));
+    assert_eq!((renewed.kind, renewed.session.unwrap().position), (VisitKind::Renewed, 2));
 }
 
 /// However many first visits the account has kept.
@@ -86,8 +86,8 @@ pub(super) async fn rule_24_first_visit_before_the_end_grants_no_arrival(stores:
         fixture.store().leave(&fixture.queue, ticket).await.unwrap();
         fixture.advance_seconds(1);
         let again = redeem(&fixture, pre_ticket, account).await;
-        assert_eq!((again.kind, again.place.unwrap().arrival), (VisitKind::Joined, fixture.now()));
-        assert!(again.place.unwrap().arrival > ahead.arrival);
+        assert_eq!((again.kind, again.session.unwrap().arrival), (VisitKind::Joined, fixture.now()));
+        assert!(again.session.unwrap().arrival > ahead.arrival);
         ticket = fixture.account_ticket(&again);
     }
     fixture.advance_seconds(1);
@@ -96,7 +96,7 @@ pub(super) async fn rule_24_first_visit_before_the_end_grants_no_arrival(stores:
     let later = preserved(&fixture, fixture.now());
     fixture.advance_seconds(1);
     let ahead = fixture.join_and_confirm().await;
-    let again = redeem(&fixture, later, account).await.place.unwrap();
+    let again = redeem(&fixture, later, account).await.session.unwrap();
     assert!(
         again.arrival == later.first_visit() && again.arrival < ahead.arrival,
         "a first visit after the end counts"
@@ -113,13 +113,13 @@ pub(super) async fn rule_24_ticket_from_before_the_end_is_void(stores: &StoreFix
     let again = fixture.visit_as_account(account, None).await;
     let held = fixture.account_ticket(&again);
     fixture.advance_seconds(1);
-    assert_eq!(visit(&fixture, old.clone()).await.place, None, "also while the account is in line again");
-    assert_eq!(visit(&fixture, held.clone()).await.place.unwrap().position, 2);
+    assert_eq!(visit(&fixture, old.clone()).await.session, None, "also while the account is in line again");
+    assert_eq!(visit(&fixture, held.clone()).await.session.unwrap().position, 2);
     // The account is away: its ticket returns it, and the old one does not.
     fixture.store().away(&fixture.queue, held.clone()).await.unwrap();
-    assert_eq!(visit(&fixture, old).await.place, None);
+    assert_eq!(visit(&fixture, old).await.session, None);
     let returned = visit(&fixture, held).await;
-    assert_eq!((returned.kind, returned.place.unwrap().position), (VisitKind::Restored, 2));
+    assert_eq!((returned.kind, returned.session.unwrap().position), (VisitKind::Restored, 2));
 }
 
 pub(super) async fn rule_24_account_joins_again_once_its_slot_is_free(stores: &StoreFixture) {
@@ -134,7 +134,7 @@ pub(super) async fn rule_24_account_joins_again_once_its_slot_is_free(stores: &S
     assert_eq!((early.kind, early.active), (VisitKind::Absent, 1), "a pass is still valid");
     fixture.advance_seconds(60);
     let again = fixture.visit_as_account(account, None).await;
-    assert!(again.place.unwrap().admitted_at.is_some(), "it joined and was admitted");
+    assert!(again.session.unwrap().admitted_at.is_some(), "it joined and was admitted");
     fixture.advance_seconds(1);
     let renewed = visit(&fixture, fixture.account_ticket(&again)).await;
     assert_eq!((renewed.kind, renewed.active), (VisitKind::Renewed, 1), "the tombstone is of the stay before");
@@ -149,39 +149,39 @@ pub(super) async fn rule_24_older_ticket_of_the_account_moves_it_ahead(stores: &
     fixture.store().away(&fixture.queue, old.clone()).await.unwrap();
     fixture.advance_seconds(1);
     let second = fixture.visit_as_account(account, None).await;
-    assert_eq!((second.kind, second.place.unwrap().position), (VisitKind::Joined, 2));
+    assert_eq!((second.kind, second.session.unwrap().position), (VisitKind::Joined, 2));
     fixture.advance_seconds(1);
-    let woken = visit(&fixture, old.clone()).await.place.unwrap();
+    let woken = visit(&fixture, old.clone()).await.session.unwrap();
     assert_eq!((woken.position, woken.arrival), (1, old.arrival()));
-    let other = visit(&fixture, fixture.account_ticket(&second)).await.place.unwrap();
+    let other = visit(&fixture, fixture.account_ticket(&second)).await.session.unwrap();
     assert_eq!((other.position, other.arrival), (1, old.arrival()), "on all devices");
     assert_eq!(fixture.stats().await.waiting, 2);
 }
 
-pub(super) async fn rule_24_signing_in_takes_over_the_place(stores: &StoreFixture) {
+pub(super) async fn rule_24_signing_in_takes_over_the_session(stores: &StoreFixture) {
     let (fixture, account) = (closed(stores).await, SessionId::random());
     let anonymous = fixture.join_and_confirm().await;
     fixture.join_and_confirm().await;
     fixture.advance_seconds(5);
     let answer = fixture.visit_as_account(account, Some(anonymous.ticket.clone())).await;
-    let place = answer.place.unwrap();
-    assert_eq!((place.session, place.arrival, place.position), (account, anonymous.arrival, 1));
+    let session = answer.session.unwrap();
+    assert_eq!((session.id, session.arrival, session.position), (account, anonymous.arrival, 1));
     assert_eq!((fixture.stats().await.waiting, fixture.stats().await.counters.joined), (2, 2), "nobody joined");
-    assert_eq!(fixture.keepalive(&anonymous).await.place, None, "the other session has ended");
+    assert_eq!(fixture.keepalive(&anonymous).await.session, None, "the other session has ended");
     // A session that is away is restored first.
     let (away, other) = (fixture.join_and_confirm().await, SessionId::random());
     fixture.store().away(&fixture.queue, away.ticket.clone()).await.unwrap();
     let answer = fixture.visit_as_account(other, Some(away.ticket.clone())).await;
-    assert_eq!(answer.place.map(|place| (place.session, place.arrival)), Some((other, away.arrival)));
+    assert_eq!(answer.session.map(|session| (session.id, session.arrival)), Some((other, away.arrival)));
 }
 
 pub(super) async fn rule_24_signing_in_takes_over_the_slot(stores: &StoreFixture) {
     let (fixture, account) = (stores.open(json!({ "quota": 1 })).await, SessionId::random());
     let anonymous = fixture.join_and_confirm().await;
     let answer = fixture.visit_as_account(account, Some(anonymous.ticket.clone())).await;
-    let place = answer.place.unwrap();
-    assert_eq!((place.session, place.admitted_at.is_some(), answer.active), (account, true, 1));
-    assert_eq!(fixture.keepalive(&anonymous).await.place, None);
+    let session = answer.session.unwrap();
+    assert_eq!((session.id, session.admitted_at.is_some(), answer.active), (account, true, 1));
+    assert_eq!(fixture.keepalive(&anonymous).await.session, None);
 }
 
 /// The account's session on a phone ends while a laptop is active, which signs in later.
@@ -193,21 +193,21 @@ pub(super) async fn rule_24_earlier_end_of_the_account_does_not_end_the_slot(sto
     assert_eq!(fixture.store().leave(&fixture.queue, phone).await.unwrap(), Removed::Active);
     fixture.advance_seconds(20);
     let answer = fixture.visit_as_account(account, Some(laptop.ticket.clone())).await;
-    assert_eq!(answer.place.unwrap().admitted_at, laptop.ticket.admitted_at());
+    assert_eq!(answer.session.unwrap().admitted_at, laptop.ticket.admitted_at());
     fixture.advance_seconds(1);
     let renewed = visit(&fixture, fixture.account_ticket(&answer)).await;
     assert_eq!((renewed.kind, renewed.active), (VisitKind::Renewed, 1));
     assert!(fixture.store().find(&fixture.queue, account).await.unwrap().is_some());
 }
 
-pub(super) async fn rule_24_account_with_a_place_keeps_it(stores: &StoreFixture) {
+pub(super) async fn rule_24_account_with_a_session_keeps_it(stores: &StoreFixture) {
     let (fixture, account) = (closed(stores).await, SessionId::random());
     let ticket = join(&fixture, account).await;
     let anonymous = fixture.join_and_confirm().await;
     let answer = fixture.visit_as_account(account, Some(anonymous.ticket.clone())).await;
-    let place = answer.place.unwrap();
-    assert_eq!((place.session, place.arrival, answer.waiting), (account, ticket.arrival(), 1));
-    assert_eq!(fixture.keepalive(&anonymous).await.place, None, "the other session has ended");
+    let session = answer.session.unwrap();
+    assert_eq!((session.id, session.arrival, answer.waiting), (account, ticket.arrival(), 1));
+    assert_eq!(fixture.keepalive(&anonymous).await.session, None, "the other session has ended");
 }
 
 /// A code grants its head start once, whatever accounts use it.
@@ -221,17 +221,17 @@ pub(super) async fn rule_24_session_of_a_code_stays_that_of_the_code(stores: &St
         fixture.advance_seconds(15);
         let ticket = fixture.account_ticket_in_batch(&answer, Some(7));
         answer = fixture.visit_as_account(account, Some(ticket)).await;
-        let place = answer.place.unwrap();
-        assert_eq!((answer.kind, place.session, place.position), (VisitKind::Renewed, code, 1));
+        let session = answer.session.unwrap();
+        assert_eq!((answer.kind, session.id, session.position), (VisitKind::Renewed, code, 1));
     }
     let again = fixture.store().visit(&fixture.queue, with_code).await.unwrap();
-    assert_eq!((again.kind, again.place.unwrap().session), (VisitKind::Renewed, code), "it is one session still");
+    assert_eq!((again.kind, again.session.unwrap().id), (VisitKind::Renewed, code), "it is one session still");
     let ticket = fixture.account_ticket_in_batch(&answer, Some(7));
     assert_eq!(fixture.store().leave(&fixture.queue, ticket.clone()).await.unwrap(), Removed::Waiting);
     fixture.advance_seconds(1);
-    assert_eq!(visit(&fixture, ticket.clone()).await.place, None, "its tickets are void as those of any session");
-    let joined = fixture.visit_as_account(account, Some(ticket)).await.place.unwrap();
-    assert_eq!(joined.session, account, "the account has its own session");
+    assert_eq!(visit(&fixture, ticket.clone()).await.session, None, "its tickets are void as those of any session");
+    let joined = fixture.visit_as_account(account, Some(ticket)).await.session.unwrap();
+    assert_eq!(joined.id, account, "the account has its own session");
     assert!(joined.arrival > own.arrival());
 }
 
@@ -244,8 +244,8 @@ pub(super) async fn rule_24_preserved_first_visit_counts_for_one_account(stores:
     let mut earlier = 0;
     for _ in 0..100 {
         let joined = redeem(&fixture, pre_ticket, SessionId::random()).await;
-        assert_eq!((joined.kind, joined.place.unwrap().confirmed), (VisitKind::Joined, true));
-        earlier += u64::from(joined.place.unwrap().arrival < ahead.arrival);
+        assert_eq!((joined.kind, joined.session.unwrap().confirmed), (VisitKind::Joined, true));
+        earlier += u64::from(joined.session.unwrap().arrival < ahead.arrival);
     }
     assert_eq!((earlier, fixture.stats().await.waiting), (1, 101));
 }
@@ -255,11 +255,11 @@ pub(super) async fn rule_24_ended_pre_ticket_grants_no_arrival(stores: &StoreFix
     let came_at = fixture.now();
     fixture.advance_seconds(60);
     let pre_ticket = preserved(&fixture, came_at);
-    // Redeemed without an account, the session hands its place over.
-    let anonymous = fixture.redeem(pre_ticket).await.place.unwrap();
-    let handed = redeem(&fixture, pre_ticket, account).await.place.unwrap();
-    assert_eq!((handed.session, handed.arrival), (account, anonymous.arrival));
-    let other = redeem(&fixture, pre_ticket, SessionId::random()).await.place.unwrap();
+    // Redeemed without an account, the session is handed over.
+    let anonymous = fixture.redeem(pre_ticket).await.session.unwrap();
+    let handed = redeem(&fixture, pre_ticket, account).await.session.unwrap();
+    assert_eq!((handed.id, handed.arrival), (account, anonymous.arrival));
+    let other = redeem(&fixture, pre_ticket, SessionId::random()).await.session.unwrap();
     assert_eq!((other.arrival, fixture.stats().await.waiting), (fixture.now(), 2));
 }
 
@@ -321,8 +321,8 @@ pub(super) async fn rule_24_random_accounts_have_one_session_each(stores: &Store
                 let index = random.random_range(0..pre_tickets.len());
                 let (pre_ticket, earlier) = &mut pre_tickets[index];
                 let answer = redeem(&fixture, *pre_ticket, id).await;
-                let is_earlier = |place: &SessionState| place.arrival == pre_ticket.first_visit();
-                if answer.kind == VisitKind::Joined && answer.place.as_ref().is_some_and(is_earlier) {
+                let is_earlier = |session: &SessionState| session.arrival == pre_ticket.first_visit();
+                if answer.kind == VisitKind::Joined && answer.session.as_ref().is_some_and(is_earlier) {
                     earlier.push(id);
                     assert_eq!(earlier.len(), 1, "step {step}: one account has the arrival of a first visit");
                 }
@@ -330,8 +330,8 @@ pub(super) async fn rule_24_random_accounts_have_one_session_each(stores: &Store
             }
             _ => fixture.visit_as_account(id, held).await,
         };
-        if let Some(place) = answer.place {
-            assert_eq!(place.session, id, "step {step}");
+        if let Some(session) = answer.session {
+            assert_eq!(session.id, id, "step {step}");
             tickets.insert(account, fixture.account_ticket(&answer));
         }
         let stats = fixture.stats().await;

@@ -29,7 +29,7 @@ async fn enter_lobby(fixture: &LineFixture<'_>) -> LobbyTicket {
 
 async fn enter_lobby_as(fixture: &LineFixture<'_>, visit: Visit) -> LobbyTicket {
     let answer = fixture.store().visit(&fixture.queue, visit.clone()).await.unwrap();
-    assert_eq!((answer.kind, answer.mode, answer.place), (VisitKind::Lobby, Mode::Lobby, None));
+    assert_eq!((answer.kind, answer.mode, answer.session), (VisitKind::Lobby, Mode::Lobby, None));
     let signer = &fixture.stores.signer;
     let token = signer.sign_lobby(&fixture.queue, &"sale".parse().unwrap(), &answer.lobby_entry(&visit).unwrap());
     signer.verify_lobby(&fixture.queue, token.unwrap().as_bytes()).unwrap()
@@ -88,8 +88,12 @@ pub(super) async fn rule_20_invited_latecomers_follow_the_draw(stores: &StoreFix
     let plain = fixture.join().await;
     for head_start in [60, 1_000, 86_400] {
         let visit = Visit::invited(SessionId::random(), head_start * MICROS_PER_SECOND);
-        let place = fixture.store().visit(&fixture.queue, visit).await.unwrap().place.unwrap();
-        assert!((3..=5).contains(&place.position), "behind the drawn, ahead of other latecomers: {}", place.position);
+        let session = fixture.store().visit(&fixture.queue, visit).await.unwrap().session.unwrap();
+        assert!(
+            (3..=5).contains(&session.position),
+            "behind the drawn, ahead of other latecomers: {}",
+            session.position
+        );
     }
     assert_eq!(fixture.line().await.last(), Some(&plain.session));
 }
@@ -101,13 +105,20 @@ pub(super) async fn rule_14_sessions_from_before_keep_their_positions(stores: &S
     let mut inside = fixture.join_and_confirm().await;
     let mut early = fixture.join_and_confirm().await;
     fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
-    assert!(fixture.visit(&mut inside).await.place.unwrap().admitted_at.is_some(), "active sessions keep their slots");
+    assert!(
+        fixture.visit(&mut inside).await.session.unwrap().admitted_at.is_some(),
+        "active sessions keep their slots"
+    );
     fixture.leave(&inside).await;
-    assert_eq!(fixture.visit(&mut early).await.place.unwrap().position, 1, "nobody is admitted in the lobby");
+    assert_eq!(fixture.visit(&mut early).await.session.unwrap().position, 1, "nobody is admitted in the lobby");
     let lobby = enter_lobby(&fixture).await;
     fixture.advance_seconds(STARTS);
     let (answer, _) = visit_drawn(&fixture, &lobby).await;
-    assert_eq!((answer.kind, answer.place.unwrap().position), (VisitKind::Restored, 1), "the earlier visitor is away");
+    assert_eq!(
+        (answer.kind, answer.session.unwrap().position),
+        (VisitKind::Restored, 1),
+        "the earlier visitor is away"
+    );
     fixture.visit(&mut early).await;
     assert_eq!(fixture.position(&early).await, Some(1), "they are ahead of everyone who was drawn");
 }
@@ -163,9 +174,9 @@ pub(super) async fn rule_14_account_that_left_takes_part_in_the_draw(stores: &St
     before.advance_seconds(STARTS);
     for (fixture, lobby) in queues.iter().zip(lobby) {
         let (answer, _) = visit_drawn(fixture, &lobby).await;
-        let place = answer.place.unwrap();
+        let session = answer.session.unwrap();
         let drawn = draw_of(fixture).await.arrival(account);
-        assert_eq!((answer.kind, place.session, place.arrival), (VisitKind::Restored, account, drawn));
+        assert_eq!((answer.kind, session.id, session.arrival), (VisitKind::Restored, account, drawn));
         fixture.advance_seconds(1);
         let renewed = fixture.ask(Some(fixture.account_ticket(&answer)), None).await;
         assert_eq!(renewed.kind, VisitKind::Renewed);
@@ -181,17 +192,17 @@ pub(super) async fn rule_14_account_ended_in_the_lobby_joins_after_the_draw(stor
     let again = fixture.visit_as_account(account, None).await;
     assert_eq!((again.kind, fixture.stats().await.lobby_tickets), (VisitKind::Absent, 1), "no other lobby ticket");
     fixture.advance_seconds(STARTS);
-    assert_eq!(visit_drawn(&fixture, &lobby).await.0.place.map(|place| place.session == account), Some(false));
+    assert_eq!(visit_drawn(&fixture, &lobby).await.0.session.map(|session| session.id == account), Some(false));
     assert_eq!(fixture.visit_as_account(account, None).await.kind, VisitKind::Absent, "the draw is not over");
     // Nor as the account that a visitor signs in to.
     let mut anonymous = fixture.join_and_confirm().await;
     let answer = fixture.visit_as_account(account, Some(anonymous.ticket.clone())).await;
-    assert_eq!(answer.place.map(|place| place.session), Some(anonymous.session));
+    assert_eq!(answer.session.map(|session| session.id), Some(anonymous.session));
     fixture.advance_seconds(DRAW);
     fixture.visit(&mut anonymous).await;
     let joined = fixture.visit_as_account(account, None).await;
     assert_eq!(joined.kind, VisitKind::Joined);
-    assert!(joined.place.unwrap().arrival > anonymous.arrival, "at the end of the line");
+    assert!(joined.session.unwrap().arrival > anonymous.arrival, "at the end of the line");
 }
 
 /// An operator opened the line during the lobby: one visitor left, an invited one did, and one reached `max_session`.
@@ -209,7 +220,7 @@ pub(super) async fn rule_14_session_that_was_served_is_not_drawn(stores: &StoreF
     for (ticket, head_start) in lobby.iter().zip([None, Some(60 * MICROS_PER_SECOND), None]) {
         let visit = Visit { head_start, ..Visit::joining(ticket.session()) };
         let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
-        assert!(answer.place.unwrap().admitted_at.is_some());
+        assert!(answer.session.unwrap().admitted_at.is_some());
         tickets.push(fixture.stores.ticket(&fixture.queue, &answer).unwrap());
     }
     let last = tickets.pop();
@@ -219,13 +230,13 @@ pub(super) async fn rule_14_session_that_was_served_is_not_drawn(stores: &StoreF
     }
     fixture.advance_seconds(60);
     fixture.change(|settings| settings.line.max_session = Some(60)).await;
-    assert_eq!(fixture.ask(last, None).await.place, None, "it has reached max_session");
+    assert_eq!(fixture.ask(last, None).await.session, None, "it has reached max_session");
     fixture.change(|settings| (settings.line.mode, settings.line.quota) = (Mode::Scheduled, 0)).await;
     fixture.advance_seconds(STARTS - 60);
     for ticket in &lobby {
         let (answer, _) = visit_drawn(&fixture, ticket).await;
         assert_eq!(answer.kind, VisitKind::Joined, "a newcomer");
-        assert_ne!(answer.place.unwrap().session, ticket.session());
+        assert_ne!(answer.session.unwrap().id, ticket.session());
     }
     assert_eq!(visit_drawn(&fixture, &waits).await.0.kind, VisitKind::Restored, "this one was never served");
 }
@@ -236,7 +247,7 @@ pub(super) async fn rule_14_account_that_came_again_is_drawn(stores: &StoreFixtu
     let before = enter_lobby_as(&fixture, Visit::of_account(account)).await;
     fixture.change(|settings| settings.line.mode = Mode::Open).await;
     let admitted = fixture.visit_as_account(account, None).await;
-    assert!(admitted.place.unwrap().admitted_at.is_some());
+    assert!(admitted.session.unwrap().admitted_at.is_some());
     fixture.store().leave(&fixture.queue, fixture.account_ticket(&admitted)).await.unwrap();
     fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
     // Its slot is held for a last credential.
@@ -244,10 +255,10 @@ pub(super) async fn rule_14_account_that_came_again_is_drawn(stores: &StoreFixtu
     let again = enter_lobby_as(&fixture, Visit::of_account(account)).await;
     fixture.advance_seconds(STARTS);
     let (answer, _) = visit_drawn(&fixture, &before).await;
-    assert_eq!((answer.kind, answer.place.map(|place| place.session == account)), (VisitKind::Joined, Some(false)));
+    assert_eq!((answer.kind, answer.session.map(|session| session.id == account)), (VisitKind::Joined, Some(false)));
     let (answer, _) = visit_drawn(&fixture, &again).await;
     let drawn = draw_of(&fixture).await.arrival(account);
-    assert_eq!((answer.kind, answer.place.unwrap().arrival), (VisitKind::Restored, drawn));
+    assert_eq!((answer.kind, answer.session.unwrap().arrival), (VisitKind::Restored, drawn));
     let drawn_at = fixture.settings().await.line.events[0].drawn_at().unwrap();
     let void = before.drawn(&draw_of(&fixture).await, drawn_at, 0);
     assert_eq!(fixture.store().leave(&fixture.queue, void).await.unwrap(), Removed::Absent);
@@ -274,7 +285,7 @@ pub(super) async fn rule_15_admissions_follow_the_numbers(stores: &StoreFixture)
     for ticket in &lobby {
         let (answer, guest) = visit_drawn(&fixture, ticket).await;
         assert_eq!((answer.mode, answer.kind), (Mode::Draw, VisitKind::Restored));
-        assert!(answer.place.unwrap().admitted_at.is_none(), "nobody is admitted while the order is drawn");
+        assert!(answer.session.unwrap().admitted_at.is_none(), "nobody is admitted while the order is drawn");
         guests.push(guest.unwrap());
     }
     assert_eq!(fixture.release(1).await, 0, "nor by an operator");
@@ -311,8 +322,8 @@ pub(super) async fn rule_15_late_visitor_returns_to_the_drawn_position(stores: &
     let mut late = fixture.join_and_confirm().await;
     fixture.advance_seconds(20);
     let (answer, ahead) = visit_drawn(&fixture, &first).await;
-    assert_eq!(answer.place.unwrap().position, 1);
-    assert_eq!(answer.place.unwrap().arrival, draw.arrival(first.session()));
+    assert_eq!(answer.session.unwrap().position, 1);
+    assert_eq!(answer.session.unwrap().arrival, draw.arrival(first.session()));
     let behind = behind.as_mut().unwrap();
     fixture.visit(behind).await;
     fixture.visit(&mut late).await;
@@ -343,7 +354,7 @@ pub(super) async fn rule_15_drawn_arrivals_are_no_times_in_any_mode(stores: &Sto
         assert_eq!(fixture.stats().await.oldest_arrival, Some(starts_at), "{mode:?}");
     }
     let invited = Visit::invited(SessionId::random(), 2 * STARTS * MICROS_PER_SECOND);
-    let invited = fixture.store().visit(&fixture.queue, invited).await.unwrap().place.unwrap();
+    let invited = fixture.store().visit(&fixture.queue, invited).await.unwrap().session.unwrap();
     assert_eq!((invited.position, invited.arrival), (2, starts_at), "behind everyone drawn");
     assert_eq!(fixture.release(1).await, 1);
     assert!(fixture.is_in(&drawn).await);
@@ -367,7 +378,7 @@ pub(super) async fn rule_15_quiet_lobby_is_no_loss(stores: &StoreFixture) {
     fixture.advance_seconds(STARTS + DRAW + 5);
     let (answer, _) = visit_drawn(&fixture, &lobby).await;
     assert!(!answer.recovering, "no visit was due between the lobby and now");
-    assert!(answer.place.unwrap().admitted_at.is_some());
+    assert!(answer.session.unwrap().admitted_at.is_some());
 }
 
 pub(super) async fn rule_15_flush_in_the_lobby_loses_no_position(stores: &StoreFixture) {
@@ -418,7 +429,7 @@ pub(super) async fn rule_16_order_is_drawn_when_the_beacon_is_recorded(stores: &
     for _ in 0..6 {
         fixture.advance_seconds(50);
         let answer = fixture.visit(&mut late).await;
-        assert_eq!((answer.mode, answer.place.unwrap().admitted_at), (Mode::Draw, None), "the value is missing");
+        assert_eq!((answer.mode, answer.session.unwrap().admitted_at), (Mode::Draw, None), "the value is missing");
         assert_eq!(fixture.release(1).await, 0);
     }
     record_beacon(&fixture).await;
@@ -495,5 +506,5 @@ pub(super) async fn rule_16_late_value_is_drawn_after_the_end(stores: &StoreFixt
     visit_drawn(&fixture, &lobby).await;
     fixture.advance_seconds(1);
     assert_eq!(fixture.stats().await.phase, Some(Phase::Ending));
-    assert!(visit_drawn(&fixture, &lobby).await.0.place.unwrap().admitted_at.is_some());
+    assert!(visit_drawn(&fixture, &lobby).await.0.session.unwrap().admitted_at.is_some());
 }

@@ -10,9 +10,9 @@ use crate::line_fixture::{LineFixture, StoreFixture, TestVisitor};
 async fn assert_ended(fixture: &LineFixture<'_>, guest: &TestVisitor) {
     assert_eq!(fixture.state(guest).await, Some(SessionLocation::Ended));
     let answer = fixture.keepalive(guest).await;
-    assert_eq!((answer.kind, answer.place), (VisitKind::Absent, None));
+    assert_eq!((answer.kind, answer.session), (VisitKind::Absent, None));
     let again = fixture.visit_as(guest.session).await;
-    assert_eq!(again.place, None, "the id can't join again either");
+    assert_eq!(again.session, None, "the id can't join again either");
     let mut bearer = guest.clone();
     assert_eq!(fixture.visit(&mut bearer).await.kind, VisitKind::Joined);
     assert_ne!(bearer.session, guest.session);
@@ -48,11 +48,11 @@ pub(super) async fn rule_08_slot_is_held_until_the_last_credential_expires(store
             assert_eq!(fixture.keepalive(&guests[0]).await.kind, VisitKind::Absent, "ended immediately");
             for _ in 0..lasts {
                 let answer = fixture.visit(&mut guests[1]).await;
-                assert_eq!((answer.active, answer.place.unwrap().position), (1, 1), "the slot is still held");
+                assert_eq!((answer.active, answer.session.unwrap().position), (1, 1), "the slot is still held");
                 fixture.advance_seconds(1);
             }
             let answer = fixture.visit(&mut guests[1]).await;
-            assert!(answer.place.unwrap().admitted_at.is_some(), "{handover} {recheck_after}");
+            assert!(answer.session.unwrap().admitted_at.is_some(), "{handover} {recheck_after}");
             assert_eq!(fixture.stats().await.counters.expired_active, 0, "it was ended, and did not expire");
         }
     }
@@ -183,5 +183,5 @@ pub(super) async fn rule_08_ending_an_unknown_session_blocks_its_id(stores: &Sto
     assert_eq!(fixture.store().end(&fixture.queue, session).await.unwrap(), Removed::Absent);
     let found = fixture.store().find(&fixture.queue, session).await.unwrap().unwrap();
     assert_eq!((found.state, found.expires_at), (SessionLocation::Ended, Micros(fixture.now().0 + 600_000_000)));
-    assert_eq!(fixture.visit_as(session).await.place, None);
+    assert_eq!(fixture.visit_as(session).await.session, None);
 }

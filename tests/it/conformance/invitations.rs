@@ -19,7 +19,7 @@ async fn invited(fixture: &LineFixture<'_>, head_start: u64) -> VisitAnswer {
 }
 
 fn session_of(answer: &VisitAnswer) -> SessionId {
-    answer.place.unwrap().session
+    answer.session.unwrap().id
 }
 
 pub(super) async fn rule_19_head_start_is_bounded(stores: &StoreFixture) {
@@ -30,13 +30,13 @@ pub(super) async fn rule_19_head_start_is_bounded(stores: &StoreFixture) {
     let last = fixture.now();
     let ahead = invited(&fixture, 60).await;
     assert_eq!(
-        ahead.place.unwrap().arrival.since(late.arrival),
+        ahead.session.unwrap().arrival.since(late.arrival),
         0,
         "of two arrivals at once, none is earlier than 60 s"
     );
-    assert_eq!(last.since(ahead.place.unwrap().arrival), 60 * MICROS_PER_SECOND - 1);
+    assert_eq!(last.since(ahead.session.unwrap().arrival), 60 * MICROS_PER_SECOND - 1);
     assert_eq!(
-        (ahead.kind, ahead.place.unwrap().position),
+        (ahead.kind, ahead.session.unwrap().position),
         (VisitKind::Joined, 2),
         "who came 61 s earlier stays ahead"
     );
@@ -58,7 +58,7 @@ pub(super) async fn rule_19_equal_arrivals_have_an_order(stores: &StoreFixture) 
     }
     assert_eq!(fixture.line().await[..3], [ids[1], ids[2], ids[0]]);
     let plain = invited(&fixture, 0).await;
-    assert_eq!(plain.place.unwrap().position, 5, "without a head start the invited join at the end");
+    assert_eq!(plain.session.unwrap().position, 5, "without a head start the invited join at the end");
 }
 
 pub(super) async fn rule_19_a_join_ahead_is_no_return(stores: &StoreFixture) {
@@ -73,7 +73,7 @@ pub(super) async fn rule_19_a_join_ahead_is_no_return(stores: &StoreFixture) {
 pub(super) async fn rule_20_uninvited_newcomers_do_not_join(stores: &StoreFixture) {
     let fixture = stores.open(json!({ "quota": 1, "access": "invited", "max_waiting": 1 })).await;
     let newcomer = fixture.visit_as(SessionId::random()).await;
-    assert_eq!((newcomer.kind, newcomer.place), (VisitKind::InvitationRequired, None));
+    assert_eq!((newcomer.kind, newcomer.session), (VisitKind::InvitationRequired, None));
     assert_eq!(
         fixture.ask(None, None).await.kind,
         VisitKind::InvitationRequired,
@@ -140,6 +140,6 @@ pub(super) async fn rule_20_the_lobby_is_for_the_invited_too(stores: &StoreFixtu
     let drawn = ticket.drawn(&draw, event.drawn_at().unwrap(), 120 * MICROS_PER_SECOND);
     let restored = fixture.ask(Some(drawn), None).await;
     assert_eq!(restored.kind, VisitKind::Restored);
-    let ahead = draw.arrival(ticket.session()).since(restored.place.unwrap().arrival);
+    let ahead = draw.arrival(ticket.session()).since(restored.session.unwrap().arrival);
     assert_eq!(ahead, 120 * MICROS_PER_SECOND, "the head start counts from the drawn arrival");
 }

@@ -11,9 +11,9 @@ pub(super) async fn rule_09_open_admits_while_slots_are_free(stores: &StoreFixtu
     let answers = [fixture.visit_as(SessionId::random()).await, fixture.visit_as(SessionId::random()).await];
     for answer in answers {
         assert_eq!((answer.mode, answer.kind), (Mode::Open, VisitKind::Joined));
-        assert_eq!(answer.place.unwrap().admitted_at, Some(fixture.now()));
+        assert_eq!(answer.session.unwrap().admitted_at, Some(fixture.now()));
     }
-    assert_eq!(fixture.visit_as(SessionId::random()).await.place.unwrap().position, 1);
+    assert_eq!(fixture.visit_as(SessionId::random()).await.session.unwrap().position, 1);
 }
 
 pub(super) async fn rule_09_bypass_stores_nothing(stores: &StoreFixture) {
@@ -22,7 +22,7 @@ pub(super) async fn rule_09_bypass_stores_nothing(stores: &StoreFixture) {
     fixture.change(|settings| settings.line.mode = Mode::Bypass).await;
     let before = fixture.stats().await;
     for answer in [fixture.visit_as(SessionId::random()).await, fixture.keepalive(&guests[1]).await] {
-        assert_eq!((answer.mode, answer.place), (Mode::Bypass, None));
+        assert_eq!((answer.mode, answer.session), (Mode::Bypass, None));
         assert_eq!(answer.kind, VisitKind::Absent);
     }
     assert_eq!(fixture.stats().await, before);
@@ -54,7 +54,7 @@ pub(super) async fn rule_09_closed_rejects_joins_and_keeps_active_sessions(store
     let mut guests = fixture.arrivals(2).await;
     fixture.change(|settings| settings.line.mode = Mode::Closed).await;
     let answer = fixture.visit_as(SessionId::random()).await;
-    assert_eq!((answer.mode, answer.kind, answer.place), (Mode::Closed, VisitKind::Absent, None));
+    assert_eq!((answer.mode, answer.kind, answer.session), (Mode::Closed, VisitKind::Absent, None));
     fixture.advance_seconds(50);
     fixture.visit_all(&mut guests).await;
     assert!(fixture.is_in(&guests[0]).await);
@@ -68,14 +68,14 @@ pub(super) async fn rule_09_draining_rejects_joins_and_admits_in_order(stores: &
     let guests = fixture.arrivals(3).await;
     fixture.change(|settings| settings.line.mode = Mode::Draining).await;
     let answer = fixture.visit_as(SessionId::random()).await;
-    assert_eq!((answer.mode, answer.kind, answer.place), (Mode::Draining, VisitKind::Absent, None));
+    assert_eq!((answer.mode, answer.kind, answer.session), (Mode::Draining, VisitKind::Absent, None));
     fixture.leave(&guests[0]).await;
     assert_eq!(fixture.line().await, [guests[2].session]);
     fixture.change(|settings| settings.line.quota = 5).await;
     assert!(fixture.is_in(&guests[2]).await);
     let answer = fixture.visit_as(SessionId::random()).await;
     assert_eq!(
-        (answer.place, answer.waiting, answer.active),
+        (answer.session, answer.waiting, answer.active),
         (None, 0, 2),
         "slots are free, and newcomers are rejected"
     );

@@ -40,9 +40,9 @@ pub(super) async fn rule_01_concurrent_arrivals_are_unique(stores: &StoreFixture
         tokio::spawn(async move { store.visit(&queue, visit).await.unwrap() })
     });
     let answers: Vec<_> = join_all(visits).await.into_iter().map(Result::unwrap).collect();
-    let ranks: HashSet<u64> = answers.iter().map(|answer| answer.place.unwrap().position).collect();
+    let ranks: HashSet<u64> = answers.iter().map(|answer| answer.session.unwrap().position).collect();
     assert_eq!(ranks, (0..=50).collect::<HashSet<_>>(), "ten are active, and positions are unique");
-    let arrivals: HashSet<_> = answers.iter().map(|answer| answer.place.unwrap().arrival).collect();
+    let arrivals: HashSet<_> = answers.iter().map(|answer| answer.session.unwrap().arrival).collect();
     assert_eq!(arrivals.len(), 60);
 }
 
@@ -53,8 +53,8 @@ pub(super) async fn repeated_first_visit_is_the_same_session(stores: &StoreFixtu
         let first = fixture.visit_as(session).await;
         fixture.advance_micros(10);
         let again = fixture.visit_as(session).await;
-        assert_eq!(again.place, first.place, "{how}");
-        assert_eq!((again.place.unwrap().position, again.kind), (rank, VisitKind::Renewed), "{how}");
+        assert_eq!(again.session, first.session, "{how}");
+        assert_eq!((again.session.unwrap().position, again.kind), (rank, VisitKind::Renewed), "{how}");
     }
     assert_eq!((fixture.counts().await, fixture.stats().await.counters.joined), ((1, 1), 2));
 }
@@ -350,7 +350,7 @@ pub(super) async fn rule_22_full_line_admits_no_newcomer_to_it(stores: &StoreFix
     assert_eq!(fixture.counts().await, (2, 1));
     for _ in 0..3 {
         let answer = fixture.visit_as(SessionId::random()).await;
-        assert_eq!((answer.kind, answer.place, answer.waiting, answer.active), (VisitKind::Full, None, 2, 1));
+        assert_eq!((answer.kind, answer.session, answer.waiting, answer.active), (VisitKind::Full, None, 2, 1));
     }
     assert_eq!(fixture.ask(None, None).await.kind, VisitKind::Full, "visitors who may not join get the same answer");
     assert_eq!((fixture.counts().await, fixture.stats().await.counters.joined), ((2, 1), 3), "nothing is stored");

@@ -55,7 +55,7 @@ pub(super) async fn rule_13_phases_begin_to_the_microsecond(stores: &StoreFixtur
 pub(super) async fn rule_13_lobby_keeps_the_order_of_arrival(stores: &StoreFixture) {
     let fixture = stores.open(scheduled("bypass")).await;
     let early = newcomer(&fixture).await;
-    assert_eq!((early.mode, early.kind, early.place), (Mode::Bypass, VisitKind::Absent, None));
+    assert_eq!((early.mode, early.kind, early.session), (Mode::Bypass, VisitKind::Absent, None));
     fixture.advance_seconds(130);
     let mut guests = fixture.arrivals(3).await;
     assert_eq!(fixture.counts().await, (3, 0), "nobody is admitted before the start");
@@ -146,7 +146,7 @@ pub(super) async fn rule_13_last_expiry_lets_the_same_visit_pass(stores: &StoreF
     fixture.advance_seconds(2_000 - 100 - 1);
     assert_eq!(phase_and_mode(&fixture).await.0, Some(Phase::Ending), "the expired session is still stored");
     let answer = newcomer(&fixture).await;
-    assert_eq!((answer.mode, answer.place, answer.waiting), (Mode::Bypass, None, 0));
+    assert_eq!((answer.mode, answer.session, answer.waiting), (Mode::Bypass, None, 0));
 }
 
 pub(super) async fn rule_13_closed_between_events_drains_after_the_end(stores: &StoreFixture) {
@@ -156,7 +156,7 @@ pub(super) async fn rule_13_closed_between_events_drains_after_the_end(stores: &
     fixture.arrivals(1).await;
     fixture.advance_seconds(60);
     let answer = newcomer(&fixture).await;
-    assert_eq!((answer.mode, answer.place), (Mode::Draining, None));
+    assert_eq!((answer.mode, answer.session), (Mode::Draining, None));
     fixture.advance_seconds(600);
     fixture.purge().await;
     let report = fixture.store().purge(&fixture.queue, 1).await.unwrap();

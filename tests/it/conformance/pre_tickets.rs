@@ -38,17 +38,17 @@ fn signed(fixture: &LineFixture<'_>, visit: &FirstVisit) -> PreTicket {
 /// The arrival of a session that has just joined by its pre-ticket.
 fn arrival(answer: &VisitAnswer) -> Micros {
     assert_eq!(answer.kind, VisitKind::Joined);
-    answer.place.unwrap().arrival
+    answer.session.unwrap().arrival
 }
 
 pub(super) async fn rule_23_first_visit_joins_while_slots_are_free(stores: &StoreFixture) {
     let fixture = stores.open(protected(json!({ "quota": 4 }))).await;
     for _ in 0..2 {
         let answer = newcomer(&fixture).await;
-        assert_eq!((answer.kind, answer.place.unwrap().confirmed), (VisitKind::Joined, false));
+        assert_eq!((answer.kind, answer.session.unwrap().confirmed), (VisitKind::Joined, false));
     }
     let answer = newcomer(&fixture).await;
-    assert_eq!((answer.kind, answer.place, answer.active), (VisitKind::NeedsPreTicket, None, 2), "half is in use");
+    assert_eq!((answer.kind, answer.session, answer.active), (VisitKind::NeedsPreTicket, None, 2), "half is in use");
 }
 
 pub(super) async fn rule_23_pre_ticket_is_required_while_slots_are_scarce(stores: &StoreFixture) {
@@ -81,7 +81,7 @@ pub(super) async fn rule_23_recent_first_visit_is_the_arrival(stores: &StoreFixt
     assert_eq!(arrival(&fixture.redeem(signed(&fixture, &later)).await), later.at);
     fixture.advance_seconds(28);
     let answer = fixture.redeem(signed(&fixture, &early)).await;
-    assert_eq!((arrival(&answer), answer.place.unwrap().position), (early.at, 1), "at the maximum age");
+    assert_eq!((arrival(&answer), answer.session.unwrap().position), (early.at, 1), "at the maximum age");
     assert_eq!(fixture.line().await, [early.session, later.session]);
     let same = FirstVisit { session: SessionId::random(), ..early };
     assert_eq!(arrival(&fixture.redeem(signed(&fixture, &same)).await), early.at, "arrivals may be equal");
@@ -97,7 +97,7 @@ pub(super) async fn rule_23_old_first_visit_joins_at_the_end(stores: &StoreFixtu
     fixture.redeem(fixture.first_visit()).await;
     fixture.advance_micros(20_000_001);
     let answer = fixture.redeem(signed(&fixture, &old)).await;
-    assert_eq!((arrival(&answer), answer.place.unwrap().position), (fixture.now(), 2));
+    assert_eq!((arrival(&answer), answer.session.unwrap().position), (fixture.now(), 2));
     let old = first_visit(&fixture);
     fixture.advance_seconds(2);
     fixture.change(|settings| settings.line.protection.pre_ticket_max_age = 1).await;
@@ -138,7 +138,7 @@ pub(super) async fn rule_23_pre_ticket_is_one_session(stores: &StoreFixture) {
     assert_eq!((first.kind, first.active), (VisitKind::Joined, 1));
     for _ in 0..100 {
         let again = fixture.redeem(pre_ticket).await;
-        assert_eq!((again.kind, again.place.unwrap().session), (VisitKind::Renewed, pre_ticket.session()));
+        assert_eq!((again.kind, again.session.unwrap().id), (VisitKind::Renewed, pre_ticket.session()));
     }
     let stats = fixture.stats().await;
     assert_eq!((stats.active, stats.waiting, stats.counters.joined), (1, 0, 1));
@@ -151,7 +151,7 @@ pub(super) async fn rule_23_pre_ticket_of_an_ended_session_joins_nobody(stores: 
     fixture.redeem(pre_ticket).await;
     fixture.store().end(&fixture.queue, pre_ticket.session()).await.unwrap();
     let answer = fixture.redeem(pre_ticket).await;
-    assert_eq!((answer.kind, answer.place), (VisitKind::NeedsPreTicket, None), "whether one is required or not");
+    assert_eq!((answer.kind, answer.session), (VisitKind::NeedsPreTicket, None), "whether one is required or not");
     assert_eq!(fixture.counts().await, (0, 0));
     fixture.change(|settings| settings.line.mode = Mode::Closed).await;
     assert_eq!(fixture.redeem(pre_ticket).await.kind, VisitKind::Absent);
@@ -168,11 +168,11 @@ pub(super) async fn rule_23_redeemed_session_is_confirmed_at_once(stores: &Store
     let fixture =
         stores.open(always(json!({ "quota": 1, "waiting_ttl": 60, "active_ttl": 600, "claim_ttl": 30 }))).await;
     let active = fixture.redeem(fixture.first_visit()).await;
-    let place = active.place.unwrap();
-    assert_eq!((place.confirmed, place.expires_at), (true, fixture.now().add_seconds(600)));
+    let session = active.session.unwrap();
+    assert_eq!((session.confirmed, session.expires_at), (true, fixture.now().add_seconds(600)));
     let waiting = fixture.redeem(fixture.first_visit()).await;
-    let place = waiting.place.unwrap();
-    assert_eq!((place.confirmed, place.expires_at), (true, fixture.now().add_seconds(60)));
+    let session = waiting.session.unwrap();
+    assert_eq!((session.confirmed, session.expires_at), (true, fixture.now().add_seconds(60)));
     assert!(!fixture.stores.ticket(&fixture.queue, &waiting).unwrap().is_unconfirmed());
     let counters = fixture.stats().await.counters;
     assert_eq!((counters.joined, counters.confirmed), (2, 2));
@@ -199,7 +199,7 @@ pub(super) async fn rule_23_redeemer_obeys_the_mode_and_the_length_of_the_line(s
     let pre_ticket = fixture.first_visit();
     for mode in [Mode::Closed, Mode::Draining, Mode::Bypass] {
         fixture.change(|settings| settings.line.mode = mode).await;
-        assert_eq!(fixture.redeem(pre_ticket).await.place, None, "{mode:?}");
+        assert_eq!(fixture.redeem(pre_ticket).await.session, None, "{mode:?}");
     }
     fixture.change(|settings| settings.line.mode = Mode::Open).await;
     let kept = FirstVisit { preserved: true, ..first_visit(&fixture) };
@@ -233,7 +233,7 @@ pub(super) async fn rule_23_first_visits_of_a_lobby_count_from_the_start(stores:
     let answer = fixture.redeem(signed(&fixture, &in_lobby)).await;
     assert_eq!(arrival(&answer), started_at, "behind everyone who is drawn");
     later = fixture.ask(fixture.stores.ticket(&fixture.queue, &later), None).await;
-    assert_eq!((answer.place.unwrap().position, later.place.unwrap().position), (1, 2), "ahead of later visitors");
+    assert_eq!((answer.session.unwrap().position, later.session.unwrap().position), (1, 2), "ahead of later visitors");
 }
 
 /// A first visit now, and one whose arrival is preserved.
@@ -321,7 +321,7 @@ pub(super) async fn rule_23_direct_joins_never_exceed_the_quota_after_a_loss(sto
     fixture.lose(PutMode::Restore).await;
     fixture.advance_seconds(1);
     for guest in &mut hoarded {
-        assert_eq!(fixture.keepalive(guest).await.place, None, "no such ticket is valid after claim_ttl");
+        assert_eq!(fixture.keepalive(guest).await.session, None, "no such ticket is valid after claim_ttl");
     }
 }
 

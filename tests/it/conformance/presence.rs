@@ -86,7 +86,7 @@ pub(super) async fn rule_05_max_session_ends_the_session_permanently(stores: &St
     assert_eq!(fixture.expires_in(&guest).await, seconds(80) - 1, "no visit lasts longer than the session may");
     fixture.advance_seconds(80);
     let answer = fixture.keepalive(&guest).await;
-    assert_eq!((answer.kind, answer.place), (VisitKind::Absent, None));
+    assert_eq!((answer.kind, answer.session), (VisitKind::Absent, None));
     assert_eq!(fixture.state(&guest).await, Some(SessionLocation::Ended));
     assert_eq!(fixture.state(&next).await, None, "it had expired by then");
     let (session, ended) = (guest.session, fixture.stats().await.counters.ended);

@@ -29,7 +29,7 @@ pub(super) async fn proof_of_work_is_required_of_newcomers(stores: &StoreFixture
     assert_eq!(required(&fixture.redeem(asked).await), Some(1));
     fixture.advance_seconds(20);
     let answer = fixture.redeem(asked.proving(0, 1, fixture.now()).unwrap()).await;
-    assert_eq!((answer.kind, answer.place.unwrap().arrival), (VisitKind::Joined, first.first_visit()));
+    assert_eq!((answer.kind, answer.session.unwrap().arrival), (VisitKind::Joined, first.first_visit()));
     assert_eq!(fixture.redeem(first).await.kind, VisitKind::Renewed, "its session is present");
     let counters = fixture.stats().await.limits.counters;
     assert_eq!((counters.challenged, counters.would_challenge), (2, 0), "who asks again is counted once");
@@ -99,7 +99,7 @@ pub(super) async fn delayed_newcomers_join_without_a_proof(stores: &StoreFixture
     assert_eq!(required(&fixture.redeem(asked[0]).await), Some(1), "too early");
     fixture.advance_micros(1);
     let answer = fixture.redeem(asked[0]).await;
-    assert_eq!((answer.kind, answer.place.unwrap().arrival), (VisitKind::Joined, fixture.now()), "it arrives now");
+    assert_eq!((answer.kind, answer.session.unwrap().arrival), (VisitKind::Joined, fixture.now()), "it arrives now");
     let mut joined = 1;
     for pre_ticket in &asked[1..] {
         joined += u64::from(fixture.redeem(*pre_ticket).await.kind == VisitKind::Joined);

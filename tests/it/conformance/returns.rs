@@ -17,7 +17,7 @@ pub(super) async fn rule_07_ticket_restores_its_original_arrival(stores: &StoreF
     fixture.purge().await;
     assert_eq!(fixture.position(&guests[1]).await, Some(1), "absent visitors do not block");
     let answer = fixture.visit(&mut guests[0]).await;
-    assert_eq!((answer.kind, answer.place.unwrap().position), (VisitKind::Restored, 1));
+    assert_eq!((answer.kind, answer.session.unwrap().position), (VisitKind::Restored, 1));
     assert_eq!(guests[0].arrival, original);
     assert_eq!(fixture.line().await, sessions(&guests));
     let expected = Counters { joined: 3, confirmed: 3, returned: 1, expired_waiting: 1, ..Counters::default() };
@@ -60,7 +60,7 @@ pub(super) async fn rule_07_missed_turn_returns_to_the_head(stores: &StoreFixtur
     fixture.visit_all(&mut guests[2..]).await;
     assert!(fixture.is_in(&guests[2]).await, "the slot of the absent visitor was reassigned");
     let answer = fixture.visit(&mut guests[1]).await;
-    assert_eq!((answer.kind, answer.place.unwrap().position), (VisitKind::Restored, 1));
+    assert_eq!((answer.kind, answer.session.unwrap().position), (VisitKind::Restored, 1));
     fixture.leave(&guests[2]).await;
     assert!(fixture.is_in(&guests[1]).await);
 }
@@ -81,7 +81,7 @@ pub(super) async fn rule_07_admitted_ticket_restores_an_active_session(stores: &
     let admitted_at = guest.ticket.admitted_at();
     let answer = fixture.visit(&mut guest).await;
     assert_eq!(answer.kind, VisitKind::Restored);
-    assert_eq!(answer.place.unwrap().admitted_at, admitted_at, "the session continues");
+    assert_eq!(answer.session.unwrap().admitted_at, admitted_at, "the session continues");
     assert_eq!(fixture.expires_in(&guest).await, 600_000_000);
     let counters = fixture.stats().await.counters;
     assert_eq!((counters.returned, counters.admitted), (1, 0), "it is no new admission");
@@ -116,7 +116,10 @@ pub(super) async fn rule_07_admitted_ticket_without_free_slot_heads_the_line(sto
     fixture.change(|settings| settings.line.active_ttl = 100).await;
     let answer = fixture.visit(&mut guest).await;
     assert_eq!((answer.kind, answer.active), (VisitKind::Restored, 1), "no session is admitted above the quota");
-    assert_eq!(answer.place.map(|place| (place.position, place.arrival, place.admitted_at)), Some((1, arrival, None)));
+    assert_eq!(
+        answer.session.map(|session| (session.position, session.arrival, session.admitted_at)),
+        Some((1, arrival, None))
+    );
     fixture.leave(&others[0]).await;
     assert!(fixture.is_in(&guest).await);
 }
@@ -129,7 +132,7 @@ pub(super) async fn rule_07_old_ticket_of_an_active_session_is_that_session(stor
     fixture.visit(&mut second).await;
     let answer = fixture.keepalive(&old).await;
     assert_eq!((answer.kind, answer.active), (VisitKind::Renewed, 1));
-    assert!(answer.place.unwrap().admitted_at.is_some());
+    assert!(answer.session.unwrap().admitted_at.is_some());
 }
 
 pub(super) async fn rule_07_order_survives_a_lost_state(stores: &StoreFixture) {
@@ -333,7 +336,7 @@ pub(super) async fn rule_07_early_arrival_does_not_take_a_reserved_slot(stores: 
     fixture.advance_seconds(1);
     fixture.lose(PutMode::Restore).await;
     for guest in [&mut later, &mut invited] {
-        assert_eq!(fixture.visit(guest).await.place.unwrap().admitted_at, None, "the slot is that of another");
+        assert_eq!(fixture.visit(guest).await.session.unwrap().admitted_at, None, "the slot is that of another");
     }
     fixture.visit(&mut active).await;
     assert!(fixture.is_in(&active).await);
@@ -396,7 +399,7 @@ pub(super) async fn rule_07_state_that_went_back_in_time_recovers(stores: &Store
         "in the old order"
     );
     let back = fixture.visit(&mut guests[1]).await;
-    assert_eq!((back.active, back.place.unwrap().position), (1, 1), "another holds the slot by this state");
+    assert_eq!((back.active, back.session.unwrap().position), (1, 1), "another holds the slot by this state");
 }
 
 /// A line of which nobody came for 100 seconds, so that all have expired. The first visitor had left.
@@ -480,7 +483,7 @@ pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(stores: &StoreFix
     let visit = Visit { witness, ..Visit::joining(vestibule_core::SessionId::random()) };
     let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
     assert!(!answer.recovering, "no session waited, so none expired");
-    assert!(answer.place.unwrap().admitted_at.is_some());
+    assert!(answer.session.unwrap().admitted_at.is_some());
 }
 
 pub(super) async fn rule_07_clock_stepping_back_blocks_no_visitor(stores: &StoreFixture) {
@@ -593,8 +596,8 @@ pub(super) async fn rule_07_old_admitted_tickets_do_not_skip_the_line(stores: &S
     assert!(fixture.is_in(&guests[1]).await);
     fixture.change(|settings| settings.line.active_ttl = 100).await;
     for guest in [&guests[0], &old] {
-        assert_eq!(fixture.keepalive(guest).await.place.unwrap().position, 1);
+        assert_eq!(fixture.keepalive(guest).await.session.unwrap().position, 1);
     }
     fixture.change(|settings| settings.line.waiting_ttl = 200).await;
-    assert_eq!(fixture.keepalive(&old).await.place.unwrap().position, 1, "a longer TTL does not apply retroactively");
+    assert_eq!(fixture.keepalive(&old).await.session.unwrap().position, 1, "a longer TTL does not apply retroactively");
 }

@@ -14,13 +14,13 @@ pub(super) async fn rule_18_read_only_visit_sees_the_position(stores: &StoreFixt
     let fixture = stores.open(json!({ "quota": 1 })).await;
     let guests = fixture.arrivals(4).await;
     let answer = read(&fixture, &guests[3]).await;
-    let place = answer.place.unwrap();
-    assert_eq!((answer.kind, place.session, place.arrival), (VisitKind::Renewed, guests[3].session, guests[3].arrival));
-    assert_eq!((place.position, place.admitted_at, answer.waiting, answer.active), (3, None, 3, 1));
-    let inside = read(&fixture, &guests[0]).await.place.unwrap();
+    let session = answer.session.unwrap();
+    assert_eq!((answer.kind, session.id, session.arrival), (VisitKind::Renewed, guests[3].session, guests[3].arrival));
+    assert_eq!((session.position, session.admitted_at, answer.waiting, answer.active), (3, None, 3, 1));
+    let inside = read(&fixture, &guests[0]).await.session.unwrap();
     assert!(inside.admitted_at.is_some() && inside.position == 0);
     fixture.leave(&guests[1]).await;
-    assert_eq!(read(&fixture, &guests[3]).await.place.unwrap().position, 2);
+    assert_eq!(read(&fixture, &guests[3]).await.session.unwrap().position, 2);
 }
 
 pub(super) async fn rule_18_read_only_visits_renew_no_presence(stores: &StoreFixture) {
@@ -29,11 +29,11 @@ pub(super) async fn rule_18_read_only_visits_renew_no_presence(stores: &StoreFix
     let expiry = fixture.expires_in(&guests[1]).await;
     for second in 1..60 {
         fixture.advance_seconds(1);
-        let place = read(&fixture, &guests[1]).await.place.unwrap();
-        assert_eq!(place.expires_at.since(fixture.now()), expiry - second * MICROS_PER_SECOND);
+        let session = read(&fixture, &guests[1]).await.session.unwrap();
+        assert_eq!(session.expires_at.since(fixture.now()), expiry - second * MICROS_PER_SECOND);
     }
     fixture.advance_seconds(1);
-    assert_eq!(read(&fixture, &guests[1]).await.place, None, "it has expired");
+    assert_eq!(read(&fixture, &guests[1]).await.session, None, "it has expired");
     assert_eq!(fixture.state(&guests[1]).await, None);
     assert_eq!(read(&fixture, &guests[1]).await.kind, VisitKind::Absent, "the ticket is good, but nobody presents it");
     let counters = fixture.stats().await.counters;
@@ -44,18 +44,18 @@ pub(super) async fn rule_18_read_only_visit_restores_and_joins_nobody(stores: &S
     let fixture = stores.open(json!({ "quota": 0 })).await;
     let guest = fixture.join().await;
     let before = fixture.expires_in(&guest).await;
-    assert_eq!(read(&fixture, &guest).await.place.unwrap().expires_at.since(fixture.now()), before);
+    assert_eq!(read(&fixture, &guest).await.session.unwrap().expires_at.since(fixture.now()), before);
     assert_eq!(fixture.stats().await.counters.confirmed, 0, "the client has not returned the ticket");
     fixture.away(&guest).await;
     let visit = Visit { join: Some(guest.session), ..Visit::reading(guest.ticket.clone()) };
     let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
-    assert_eq!((answer.kind, answer.place, answer.waiting), (VisitKind::Absent, None, 0));
+    assert_eq!((answer.kind, answer.session, answer.waiting), (VisitKind::Absent, None, 0));
     fixture.lose(PutMode::Restore).await;
     let answer = read(&fixture, &guest).await;
-    assert!(answer.place.is_none() && answer.recovering, "the state was lost");
+    assert!(answer.session.is_none() && answer.recovering, "the state was lost");
     assert_eq!(fixture.stats().await.counters, Counters::default());
     fixture.end(&guest).await;
-    assert_eq!(read(&fixture, &guest).await.place, None);
+    assert_eq!(read(&fixture, &guest).await.session, None);
     assert_eq!(fixture.state(&guest).await, Some(SessionLocation::Ended));
 }
 
@@ -65,11 +65,11 @@ pub(super) async fn rule_18_read_only_visit_expires_and_admits_others(stores: &S
     fixture.advance_seconds(40);
     fixture.visit_all(&mut guests[2..]).await;
     fixture.advance_seconds(20);
-    assert_eq!(read(&fixture, &guests[3]).await.place.unwrap().position, 2, "the one at the head has expired");
+    assert_eq!(read(&fixture, &guests[3]).await.session.unwrap().position, 2, "the one at the head has expired");
     assert_eq!(fixture.line().await, sessions(&guests[2..]));
     fixture.advance_seconds(10);
     let answer = read(&fixture, &guests[3]).await;
-    assert_eq!((answer.place.unwrap().position, answer.waiting, answer.active), (1, 1, 1));
+    assert_eq!((answer.session.unwrap().position, answer.waiting, answer.active), (1, 1, 1));
     assert!(fixture.is_in(&guests[2]).await, "the slot expired, and the next session has it");
 }
 
@@ -98,9 +98,9 @@ pub(super) async fn rule_18_turn_that_was_only_read_expires_unclaimed(stores: &S
     let fixture = stores.open(json!({ "quota": 1, "claim_ttl": 25 })).await;
     let mut guests = fixture.arrivals(2).await;
     fixture.change(|settings| settings.line.quota = 2).await;
-    let place = read(&fixture, &guests[1]).await.place.unwrap();
-    assert!(place.admitted_at.is_some());
-    assert_eq!(place.expires_at.since(fixture.now()), 25 * MICROS_PER_SECOND, "nobody has claimed it");
+    let session = read(&fixture, &guests[1]).await.session.unwrap();
+    assert!(session.admitted_at.is_some());
+    assert_eq!(session.expires_at.since(fixture.now()), 25 * MICROS_PER_SECOND, "nobody has claimed it");
     fixture.advance_seconds(24);
     read(&fixture, &guests[1]).await;
     assert_eq!(fixture.expires_in(&guests[1]).await, MICROS_PER_SECOND);
@@ -108,6 +108,6 @@ pub(super) async fn rule_18_turn_that_was_only_read_expires_unclaimed(stores: &S
     fixture.visit(&mut claimed).await;
     assert_eq!(fixture.expires_in(&guests[1]).await, 600 * MICROS_PER_SECOND);
     fixture.leave(&guests[0]).await;
-    assert_eq!(read(&fixture, &guests[0]).await.place, None, "it has left");
+    assert_eq!(read(&fixture, &guests[0]).await.session, None, "it has left");
     fixture.visit(&mut guests[1]).await;
 }

@@ -67,7 +67,7 @@ async fn other_sites_get_no_cors_access(setup: StoreSetup) {
             assert_eq!(answer.json()["code"], "origin_not_allowed");
         }
     }
-    assert_eq!(fixture.counts().await, (1, 0), "a page of somebody else's gave the place up");
+    assert_eq!(fixture.counts().await, (1, 0), "a page of somebody else's ended the session");
 }
 
 async fn preflights_of_allowed_pages_are_answered(setup: StoreSetup) {

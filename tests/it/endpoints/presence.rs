@@ -106,7 +106,7 @@ async fn leave_frees_the_slot_and_ends_the_session(setup: StoreSetup) {
     assert_eq!(answer.status, StatusCode::NO_CONTENT);
     assert!(set_cookie(&answer, &fixture.cookie_name()).unwrap().contains("Max-Age=0"));
     assert!(first.cookie(&fixture.cookie_name()).is_none());
-    assert!(second.navigate("/").await.text().contains("origin /"), "the place is free at once");
+    assert!(second.navigate("/").await.text().contains("origin /"), "the slot is free at once");
     let found = fixture.gate.store().find(&fixture.queue, session).await.unwrap().unwrap();
     assert_eq!(found.state, SessionLocation::Ended);
 

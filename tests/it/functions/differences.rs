@@ -126,7 +126,7 @@ async fn an_oversized_response_is_a_502_with_its_reason() {
             assert!(answer.text().contains("1 MB"), "{}", answer.text());
             assert!(balancer.function().log().contains("/large"), "{}", balancer.function().log());
         }
-        assert!(set_cookie(&answer, &fixture.cookie_name()).is_some(), "the place is kept");
+        assert!(set_cookie(&answer, &fixture.cookie_name()).is_some(), "the session is kept");
     }
 }
 
@@ -154,7 +154,11 @@ async fn the_load_balancer_rejects_websockets() {
     let before = fixture.origin.requests().len();
     assert_eq!(visitor.web_socket("/ws").await.unwrap_err().status, StatusCode::BAD_REQUEST);
     assert_eq!(fixture.origin.requests().len(), before);
-    assert_eq!(session_in(&visitor.keepalive(fixture.queue.as_str()).await).to_string().len(), 36, "the place is kept");
+    assert_eq!(
+        session_in(&visitor.keepalive(fixture.queue.as_str()).await).to_string().len(),
+        36,
+        "the session is kept"
+    );
 }
 
 /// Not the load balancer's doing, but its owner's: without multi-value headers it hands one value on.

@@ -78,7 +78,7 @@ async fn tunnels_are_limited() {
     assert_eq!(bypassing.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(visitor.navigate("/").await.status, StatusCode::OK, "requests are not limited by it");
     drop(socket);
-    wait_until("a closed tunnel gives its place back", Duration::from_secs(10), async || {
+    wait_until("a closed tunnel frees its slot", Duration::from_secs(10), async || {
         visitor.web_socket("/ws").await.is_ok()
     })
     .await;
@@ -283,7 +283,7 @@ async fn an_unreachable_origin_shows_an_error_page(setup: StoreSetup) {
     assert!(page.text().contains("You’re admitted. We keep your session for"), "{}", page.text());
     assert!(page.text().contains("http-equiv=\"refresh\"") && page.text().contains("Support code"));
     assert!(!page.text().contains("127.0.0.1"), "the page names what is behind it");
-    assert!(set_cookie(&page, &fixture.cookie_name()).is_some(), "the place is kept");
+    assert!(set_cookie(&page, &fixture.cookie_name()).is_some(), "the slot is kept");
     let answer = visitor.fetch("/tour").await;
     assert_eq!((answer.status, &answer.json()["code"]), (StatusCode::BAD_GATEWAY, &json!("origin_down")));
     fixture.origin.restart();

@@ -242,7 +242,7 @@ async fn f01_jobs_of_killed_workers_run_again() {
     assert!(again <= stats.counters.failed, "{again} second runs, {} leases that ended", stats.counters.failed);
     assert!(stats.counters.failed <= kills * CONCURRENCY, "{:?}", stats.counters);
     assert!(again > 0, "some worker was killed while a job ran");
-    // The lease, the backoff, and time to look for jobs. After many kills, leases of other jobs may take all places meanwhile.
+    // The lease, the backoff, and time to look for jobs. After many kills, leases of other jobs may use the whole concurrency meanwhile.
     let longest = Duration::from_secs(if kills > 8 { 70 } else { 35 });
     let mut began = HashMap::new();
     for call in &calls {

@@ -363,7 +363,7 @@ async fn refusal(function: Function) -> String {
 }
 
 #[tokio::test]
-async fn invalid_places_of_jobs_are_named() {
+async fn invalid_addresses_of_jobs_are_named() {
     let redis = Redis::start().await;
     for (variable, value, says) in [
         (

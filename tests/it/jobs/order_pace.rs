@@ -33,13 +33,13 @@ async fn site() -> (String, Arc<Mutex<Received>>) {
     let shared = received.clone();
     let router = Router::new().fallback(move |method: Method, body: String| {
         let received = shared.clone();
-        async move { if method == Method::POST { place(&received, body).await } else { "origin".to_owned() } }
+        async move { if method == Method::POST { place_order(&received, body).await } else { "origin".to_owned() } }
     });
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     (url, received)
 }
 
-async fn place(received: &Mutex<Received>, order: String) -> String {
+async fn place_order(received: &Mutex<Received>, order: String) -> String {
     {
         let mut received = received.lock();
         received.orders.push((order.clone(), Instant::now()));

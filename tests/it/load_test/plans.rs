@@ -113,7 +113,7 @@ fn larger_quota_has_a_shorter_wait() {
         summary.figures.value("wait_p90").unwrap()
     };
     let (narrow, wide) = (wait(50), wait(200));
-    // Nine of ten of 3000 come out of 50 places of some 62 seconds each.
+    // Nine of ten of 3000 come out of 50 slots of some 62 seconds each.
     let expected = (0.9 * 3_000.0 / 50.0 - 1.0) * 62.5;
     assert!((narrow / expected - 1.0).abs() < 0.1, "{narrow} and {expected}");
     assert!((narrow / wide - 4.0).abs() < 0.5, "{narrow} and {wide}");

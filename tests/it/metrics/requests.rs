@@ -60,7 +60,7 @@ async fn requests_are_counted_by_outcome_and_duration() {
     assert_eq!(found.value("vestibule_request_store_seconds_bucket", &[("le", "0.005")]), Some(asked));
 }
 
-/// The program before an origin, with one place, and where it is scraped.
+/// The program before an origin, with one slot, and where it is scraped.
 pub(super) struct Scraped {
     pub(super) gate: String,
     pub(super) admin: String,

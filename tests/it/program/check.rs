@@ -187,7 +187,7 @@ async fn missing_sale_keys_are_reported() {
 }
 
 #[tokio::test]
-async fn place_of_jobs_is_checked_as_by_serve() {
+async fn address_of_jobs_is_checked_as_by_serve() {
     let file = SettingsFile::of(&settings("https://www.example.com", "quota = 5"));
     let (status, said) = run(&["check", &file.shown(), "--jobs", "foo"]).await;
     assert_eq!((status, said.contains("redis://")), (1, true), "{said}");
@@ -244,22 +244,22 @@ async fn untrusted_headers_and_unknown_lists_are_warnings() {
     let file = SettingsFile::of(&text);
     let lists = tempfile::tempdir().unwrap();
     std::fs::write(lists.path().join("partners.txt"), "203.0.113.0/24").unwrap();
-    let (shown, place) = (file.shown(), lists.path().display().to_string());
+    let (shown, networks) = (file.shown(), lists.path().display().to_string());
     let header = "rules[0].header: \"cf-bot-score\" is not in VESTIBULE_TRUSTED_HEADERS";
     let unknown = [
         "rules[1].source: --networks has no list \"offices\"; there are partners",
         "protection.lists.blocked: --networks has no list \"hosting\"; there are partners",
     ];
-    let (status, said) = run(&["check", &shown, "--networks", &place]).await;
+    let (status, said) = run(&["check", &shown, "--networks", &networks]).await;
     assert_eq!(status, 0, "{said}");
     assert!(said.contains(header) && unknown.iter().all(|warning| said.contains(warning)), "{said}");
     for list in ["offices", "hosting.txt"] {
         std::fs::write(lists.path().join(list), "198.51.100.0/24").unwrap();
     }
-    let (status, said) = run(&["check", &shown, "--networks", &place, "--trusted-headers", "cf-*"]).await;
+    let (status, said) = run(&["check", &shown, "--networks", &networks, "--trusted-headers", "cf-*"]).await;
     assert_eq!((status, said.contains("warning")), (0, false), "{said}");
     std::fs::write(lists.path().join("offices"), "everybody").unwrap();
-    let (status, said) = run(&["check", &shown, "--networks", &place]).await;
+    let (status, said) = run(&["check", &shown, "--networks", &networks]).await;
     assert_eq!(status, 1);
     assert!(said.contains("offices:1: must be a network such as 203.0.113.0/24"), "{said}");
 }

@@ -195,7 +195,7 @@ async fn store_password_is_never_printed() {
 }
 
 #[tokio::test]
-async fn place_of_jobs_is_checked() {
+async fn address_of_jobs_is_checked() {
     let file = SettingsFile::of(&settings("https://www.example.com", "quota = 1"));
     let shown = file.shown();
     let serve = ["serve", "--settings", &shown, "--state", "state", "--jobs"];

@@ -30,7 +30,7 @@ struct PublishedDraw {
 
 impl PublishedDraw {
     /// Runs a sale with a draw.
-    async fn take_place() -> Self {
+    async fn publish() -> Self {
         let now = SystemClock::new().now().seconds();
         let at = |seconds: u64| Timestamp::of(Micros(seconds * 1_000_000));
         let event = format!(
@@ -90,7 +90,7 @@ impl PublishedDraw {
 
 #[tokio::test]
 async fn published_draw_can_be_verified_by_anybody() {
-    let draw = PublishedDraw::take_place().await;
+    let draw = PublishedDraw::publish().await;
     let (before, sessions) = (draw.path("before.json"), draw.path("sessions.txt"));
     draw.write_order(&draw.sessions);
     let (number, session) = &draw.sessions[1];
@@ -141,7 +141,7 @@ async fn published_draw_can_be_verified_by_anybody() {
 /// The program in docs/events.md agrees with the numbers that visitors were shown.
 #[tokio::test]
 async fn documented_python_verifies_a_draw() {
-    let draw = PublishedDraw::take_place().await;
+    let draw = PublishedDraw::publish().await;
     let page = fs::read_to_string(workspace("docs/events.md")).unwrap();
     let (_, rest) = page.split_once("```python\n").unwrap();
     draw.write_program(rest.split_once("```").unwrap().0);

@@ -73,7 +73,7 @@ impl Step<'_> {
             _ => {}
         }
         self.a_visit_tells_of_interruptions(history)?;
-        self.no_place_stays_empty(history)
+        self.no_slot_stays_free(history)
     }
 
     fn now(&self) -> Micros {
@@ -92,12 +92,12 @@ impl Step<'_> {
 
     /// Sessions admitted by this step, with their arrivals, without those restored to their slots.
     fn newly_admitted(&self) -> Vec<(SessionId, Option<Micros>)> {
-        let since_when = |session: &SessionId| self.before.places.get(session).map(|place| place.0);
+        let since_when = |session: &SessionId| self.before.active.get(session).map(|(admitted_at, _)| *admitted_at);
         let is_new = |session: &SessionId, admitted_at: Micros| {
             admitted_at == self.now() && since_when(session) != Some(admitted_at) && !self.came_back(*session)
         };
-        let places = self.after.places.iter().filter(|(session, place)| is_new(session, place.0));
-        places.map(|(session, _)| (*session, self.arrival(*session))).collect()
+        let admitted = self.after.active.iter().filter(|(session, (admitted_at, _))| is_new(session, *admitted_at));
+        admitted.map(|(session, _)| (*session, self.arrival(*session))).collect()
     }
 
     /// Whether the session was restored to its slot by an admitted ticket.
@@ -105,31 +105,31 @@ impl Step<'_> {
         let (Operation::Visit(visit), OperationResult::Visit(answer)) = (self.operation, self.answer) else {
             return false;
         };
-        let place = answer.place.filter(|place| place.session == session);
+        let state = answer.session.filter(|state| state.id == session);
         let admitted_at = visit.ticket.as_ref().and_then(vestibule_core::Ticket::admitted_at);
         answer.kind == VisitKind::Restored
-            && place.is_some_and(|place| place.admitted_at.is_some() && place.admitted_at == admitted_at)
+            && state.is_some_and(|state| state.admitted_at.is_some() && state.admitted_at == admitted_at)
     }
 
     /// The arrival of the session in line, before this step or at it.
     fn arrival(&self, session: SessionId) -> Option<Micros> {
         let came = match self.answer {
-            OperationResult::Visit(answer) if answer.kind != VisitKind::Renewed => answer.place,
+            OperationResult::Visit(answer) if answer.kind != VisitKind::Renewed => answer.session,
             _ => None,
         };
-        let came = came.filter(|place| place.session == session).map(|place| place.arrival);
+        let came = came.filter(|state| state.id == session).map(|state| state.arrival);
         came.or_else(|| self.before.arrival(session))
     }
 
     /// Every session is in exactly one set, and the sizes of the sets match the counts.
     fn state_is_whole(&self) -> Result<(), String> {
-        let Snapshot { stats, line, places } = self.after;
+        let Snapshot { stats, line, active } = self.after;
         hold!(stats.waiting == line.len() as u64, "{} wait, and the line has {}", stats.waiting, line.len());
-        hold!(stats.active == places.len() as u64, "{} are active, found are {}", stats.active, places.len());
+        hold!(stats.active == active.len() as u64, "{} are active, found are {}", stats.active, active.len());
         let key = |index: usize| (line[index].at, line[index].session);
         hold!((1..line.len()).all(|index| key(index - 1) < key(index)), "the line is in disorder: {line:?}");
         let sessions: HashSet<_> = self.after.sessions().collect();
-        hold!(sessions.len() == line.len() + places.len(), "a session is there twice");
+        hold!(sessions.len() == line.len() + active.len(), "a session is there twice");
         let head = line.first().map(|entry| entry.at);
         // A drawn arrival is an order; its wait began with the sale, at a whole second, in whatever mode the queue is since.
         let is_start = |at: Micros| at <= stats.now && at.0.is_multiple_of(MICROS_PER_SECOND);
@@ -166,7 +166,7 @@ impl Step<'_> {
 
     fn newcomer_arrives(&self, history: &mut StepHistory) -> Result<(), String> {
         let OperationResult::Visit(answer) = self.answer else { return Ok(()) };
-        let Some(place) = answer.place else { return Ok(()) };
+        let Some(session) = answer.session else { return Ok(()) };
         let head_start = match self.operation {
             Operation::Visit(visit) => visit.head_start,
             _ => None,
@@ -175,26 +175,26 @@ impl Step<'_> {
             let ahead = head_start.unwrap_or_default();
             let expected = self.first_arrival().unwrap_or(self.now().0.max(history.last_arrival + 1) - ahead);
             let restricted = self.after.stats.rules.access == Some(Access::Invited);
-            hold!(!restricted || head_start.is_some(), "{} joined without an invitation", place.session);
+            hold!(!restricted || head_start.is_some(), "{} joined without an invitation", session.id);
             // Who comes back with a pre-ticket came with the first visit.
-            let came = self.redeemed().map_or(self.now(), |_| place.arrival);
-            history.joined.insert((place.session, place.arrival), (came, ahead));
+            let came = self.redeemed().map_or(self.now(), |_| session.arrival);
+            history.joined.insert((session.id, session.arrival), (came, ahead));
             let stats = &self.after.stats;
             let most = stats.rules.max_waiting.unwrap_or(u64::MAX);
             hold!(stats.waiting <= most, "{} wait after a newcomer joined, at most {most} may", stats.waiting);
             // Rules 20 and 23: behind everyone drawn, so that a draw can shorten a head start, and delay a first visit in its lobby.
             let is_earlier = ahead > 0 || self.redeemed().is_some();
-            let is_behind = is_earlier && (expected..=self.now().0).contains(&place.arrival.0);
-            let is_expected = place.arrival.0 == expected || is_behind;
-            hold!(is_expected, "arrived at {}, not {expected}", place.arrival.0);
+            let is_behind = is_earlier && (expected..=self.now().0).contains(&session.arrival.0);
+            let is_expected = session.arrival.0 == expected || is_behind;
+            hold!(is_expected, "arrived at {}, not {expected}", session.arrival.0);
             // Rule 23: a first visit while nobody could join counts from when newcomers could.
-            let is_open = head_start.is_some() || place.arrival >= history.closed_at;
-            hold!(is_open, "arrived at {}, but nobody could join at {}", place.arrival.0, history.closed_at.0);
+            let is_open = head_start.is_some() || session.arrival >= history.closed_at;
+            hold!(is_open, "arrived at {}, but nobody could join at {}", session.arrival.0, history.closed_at.0);
         }
         // Rule 19: an invited newcomer delays nobody.
         let is_ahead = answer.kind == VisitKind::Joined && head_start.is_some_and(|head_start| head_start > 0);
         if matches!(answer.kind, VisitKind::Joined | VisitKind::Restored) && !is_ahead {
-            history.last_arrival = history.last_arrival.max(place.arrival.0);
+            history.last_arrival = history.last_arrival.max(session.arrival.0);
         }
         Ok(())
     }
@@ -218,13 +218,13 @@ impl Step<'_> {
     /// Rule 23: while a pre-ticket is required, no session joins without one, and a pre-ticket is one session.
     fn pre_tickets_are_required(&self) -> Result<(), String> {
         let OperationResult::Visit(answer) = self.answer else { return Ok(()) };
-        let Some(place) = answer.place else { return Ok(()) };
+        let Some(session) = answer.session else { return Ok(()) };
         if let Some(pre_ticket) = self.redeemed() {
-            hold!(place.session == pre_ticket.session(), "{} joined by the pre-ticket of another", place.session);
+            hold!(session.id == pre_ticket.session(), "{} joined by the pre-ticket of another", session.id);
             return Ok(());
         }
         let stats = &self.after.stats;
-        let waits = u64::from(place.admitted_at.is_none());
+        let waits = u64::from(session.admitted_at.is_none());
         // The others wait or are active; those who were admitted by this visit had waited.
         let (waiting, active) = (stats.waiting - waits, stats.active - (1 - waits));
         let required = stats.rules.requires_pre_ticket(&PreTicketLoad {
@@ -236,7 +236,7 @@ impl Step<'_> {
         });
         let is_invited = matches!(self.operation, Operation::Visit(visit) if visit.head_start.is_some());
         let may_join = !required || is_invited;
-        hold!(answer.kind != VisitKind::Joined || may_join, "{} joined without a pre-ticket", place.session);
+        hold!(answer.kind != VisitKind::Joined || may_join, "{} joined without a pre-ticket", session.id);
         Ok(())
     }
 
@@ -245,14 +245,14 @@ impl Step<'_> {
         let (Operation::Visit(visit), OperationResult::Visit(answer)) = (self.operation, self.answer) else {
             return Ok(());
         };
-        let Some(place) = answer.place.filter(|place| place.admitted_at.is_none()) else { return Ok(()) };
-        let ticket = visit.ticket.as_ref().filter(|_| place.confirmed);
+        let Some(session) = answer.session.filter(|session| session.admitted_at.is_none()) else { return Ok(()) };
+        let ticket = visit.ticket.as_ref().filter(|_| session.confirmed);
         let due = ticket.and_then(vestibule_core::Ticket::due);
         let latest = self.now().add_seconds(self.after.stats.rules.presence_ttl(self.now(), due));
         // A visit without a ticket renews nothing.
         let limited = (ticket.is_some() || answer.kind != VisitKind::Renewed) && !visit.read_only;
-        hold!(!limited || place.expires_at <= latest, "{} expires at {}", place.session, place.expires_at.0);
-        hold!(!limited || place.expires_at > self.now(), "{} has expired", place.session);
+        hold!(!limited || session.expires_at <= latest, "{} expires at {}", session.id, session.expires_at.0);
+        hold!(!limited || session.expires_at > self.now(), "{} has expired", session.id);
         Ok(())
     }
 
@@ -365,7 +365,7 @@ impl Step<'_> {
         hold!(after.rules.mode == Mode::Closed && after.rules.revision == *revision, "closed, but not written");
         hold!(*revision == before.rules.revision + 1, "written more than once");
         let empty_for = self.now().since(history.waited_at);
-        hold!(empty_for >= after.rules.hold_ttl * MICROS_PER_SECOND, "closed while tickets held places");
+        hold!(empty_for >= after.rules.hold_ttl * MICROS_PER_SECOND, "closed while tickets held positions");
         Ok(())
     }
 
@@ -389,7 +389,7 @@ impl Step<'_> {
     }
 
     /// Rule 2: an operation fills all free slots.
-    fn no_place_stays_empty(&self, history: &StepHistory) -> Result<(), String> {
+    fn no_slot_stays_free(&self, history: &StepHistory) -> Result<(), String> {
         if self.may_be_interrupted(history).0 {
             return Ok(());
         }
@@ -402,7 +402,7 @@ impl Step<'_> {
         }
         let (before, after) = (self.counters_before(), stats.counters);
         let moved = after.admitted + after.expired_waiting - before.admitted - before.expired_waiting;
-        hold!(stats.waiting == 0 || moved >= ADVANCE_BATCH as u64, "places are free, and {} wait", stats.waiting);
+        hold!(stats.waiting == 0 || moved >= ADVANCE_BATCH as u64, "slots are free, and {} wait", stats.waiting);
         Ok(())
     }
 }

@@ -68,7 +68,7 @@ pub(super) async fn run() {
             })
             .collect();
         let joined = stream::iter(visits).map(|visit| fixture.store().visit(&fixture.queue, visit));
-        joined.buffered(IN_FLIGHT).for_each(async |answer| assert!(answer.unwrap().place.is_some())).await;
+        joined.buffered(IN_FLIGHT).for_each(async |answer| assert!(answer.unwrap().session.is_some())).await;
         let counters = fixture.stats().await.limits.counters;
         let found = [counters.over_address - over_before[0], counters.over_network - over_before[1]];
         for (found, (over, most)) in found.iter().zip(over.iter().zip([ERRORS_OF_ADDRESSES, ERRORS_OF_NETWORKS])) {

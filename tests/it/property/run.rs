@@ -135,10 +135,10 @@ impl Run {
     /// Keeps the ticket that the gate would set, and returns its session.
     fn keep(&mut self, answer: &OperationResult) -> Option<SessionId> {
         let OperationResult::Visit(answer) = answer else { return None };
-        let place = answer.place?;
-        let wait_ms = self.visitors.wait_shown(answer, &place);
-        self.visitors.keep(&mut self.rng, self.reference.ticket_with_wait(&self.queue, answer, place, wait_ms));
-        Some(place.session)
+        let session = answer.session?;
+        let wait_ms = self.visitors.wait_shown(answer, &session);
+        self.visitors.keep(&mut self.rng, self.reference.ticket_with_wait(&self.queue, answer, session, wait_ms));
+        Some(session.id)
     }
 
     /// Keeps the lobby ticket that the gate would set.
@@ -179,7 +179,7 @@ impl Run {
         let look = async |stores: &StoreFixture| Snapshot::take(&*stores.store, &self.queue, Some(before), came).await;
         let after = look(&self.reference).await;
         if let Some(other) = &self.other {
-            if came.is_none() || after.places.len() < FEW {
+            if came.is_none() || after.active.len() < FEW {
                 same("state", &after, &look(other).await)?;
             } else {
                 let glance = Snapshot::glance(&*other.store, &self.queue).await;

@@ -12,7 +12,7 @@ pub(super) struct Snapshot {
     /// Waiting sessions, in order.
     pub(super) line: Vec<ListedSession>,
     /// Active sessions: time of admission and expiry.
-    pub(super) places: HashMap<SessionId, (Micros, Micros)>,
+    pub(super) active: HashMap<SessionId, (Micros, Micros)>,
 }
 
 impl Snapshot {
@@ -29,12 +29,12 @@ impl Snapshot {
             known.remove(&entry.session);
         }
         let found = join_all(known.iter().map(async |session| store.find(queue, *session).await.unwrap())).await;
-        let places = known.into_iter().zip(found).filter_map(|(session, found)| {
+        let active = known.into_iter().zip(found).filter_map(|(session, found)| {
             let found = found?;
             let SessionLocation::Active { admitted_at } = found.state else { return None };
             Some((session, (admitted_at, found.expires_at)))
         });
-        Self { places: places.collect(), stats, line }
+        Self { active: active.collect(), stats, line }
     }
 
     /// The state without the active sessions.
@@ -46,14 +46,15 @@ impl Snapshot {
     }
 
     pub(super) fn sessions(&self) -> impl Iterator<Item = SessionId> {
-        self.line.iter().map(|entry| entry.session).chain(self.places.keys().copied())
+        self.line.iter().map(|entry| entry.session).chain(self.active.keys().copied())
     }
 
     /// Expiries of all present sessions, in a fixed order, so that a seed always produces the same
     /// run.
     pub(super) fn expiries(&self) -> Vec<Micros> {
         let waiting = self.line.iter().map(|entry| entry.expires_at);
-        let mut expiries: Vec<Micros> = waiting.chain(self.places.values().map(|place| place.1)).collect();
+        let mut expiries: Vec<Micros> =
+            waiting.chain(self.active.values().map(|(_, expires_at)| *expires_at)).collect();
         expiries.sort_unstable();
         expiries
     }

@@ -135,10 +135,10 @@ impl Visitors {
 
     /// The wait that a waiting visitor is shown, if any, in milliseconds: from none to far beyond `hold_ttl`, and another
     /// one at each visit. It is not drawn, so that the kept seeds stand for the same runs.
-    pub(super) fn wait_shown(&self, answer: &VisitAnswer, place: &SessionState) -> Option<u64> {
+    pub(super) fn wait_shown(&self, answer: &VisitAnswer, session: &SessionState) -> Option<u64> {
         let mixed =
-            (answer.now.0 ^ place.arrival.0 ^ self.tickets.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        let waits = place.admitted_at.is_none() && !mixed.is_multiple_of(4);
+            (answer.now.0 ^ session.arrival.0 ^ self.tickets.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let waits = session.admitted_at.is_none() && !mixed.is_multiple_of(4);
         waits.then(|| (mixed / 4) % (1000 << (mixed % 13)))
     }
 
@@ -285,7 +285,7 @@ impl Visitors {
     /// Some admitted sessions that have not noticed their admission visit next.
     fn strand(&mut self, seen: &Snapshot) {
         let unnoticed =
-            |ticket: &&Ticket| ticket.admitted_at().is_none() && seen.places.contains_key(&ticket.session());
+            |ticket: &&Ticket| ticket.admitted_at().is_none() && seen.active.contains_key(&ticket.session());
         self.stranded = self.tickets.iter().rev().filter(unnoticed).take(STRANDED).cloned().collect();
     }
 

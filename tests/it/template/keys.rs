@@ -34,8 +34,9 @@ impl Keys {
     fn ticket(&self) -> String {
         let session = SessionId::from_bytes([1; 14]);
         let expires_at = NOW.add_seconds(60);
-        let place = SessionState { session, arrival: NOW, admitted_at: None, position: 1, expires_at, confirmed: true };
-        self.tickets.sign(&"acme".parse().unwrap(), 1, NOW, &place, Some(1)).unwrap()
+        let session =
+            SessionState { id: session, arrival: NOW, admitted_at: None, position: 1, expires_at, confirmed: true };
+        self.tickets.sign(&"acme".parse().unwrap(), 1, NOW, &session, Some(1)).unwrap()
     }
 
     fn takes(&self, ticket: &str) -> bool {

@@ -29,7 +29,7 @@ fn action(used: &str) -> Option<&'static str> {
         "create" => Some("s3:PutObject"),
         // The folder is listed as well, which `list` needs too.
         "remove" | "remove_all" => Some("s3:DeleteObject"),
-        "place" | "is_near" => None,
+        "location" | "is_near" => None,
         other => panic!("say here which action {other} needs, and give it to the role"),
     }
 }

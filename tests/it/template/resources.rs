@@ -102,7 +102,7 @@ fn valkey_with_replicas_fails_over() {
         assert_eq!(number(&redis["NumNodeGroups"]), if clustered { 2 } else { 1 }, "{parameters:?}");
     }
     let parameters = Stack::deploy(&[]).properties("RedisParameters");
-    assert_eq!(parameters["Properties"]["maxmemory-policy"], "noeviction", "nobody's place is dropped");
+    assert_eq!(parameters["Properties"]["maxmemory-policy"], "noeviction", "no session is dropped");
 }
 
 #[test]

@@ -9,16 +9,16 @@ use rand::{Rng as _, SeedableRng as _};
 use vestibule_core::SessionId;
 use vestibule_themes::{ThemeVersions, VersionError, VersionId};
 
-use super::{ThemeStorage, acme, at, draft, live_id, on_each_place, saying};
+use super::{ThemeStorage, acme, at, draft, live_id, on_each_storage, saying};
 
-on_each_place!(
+on_each_storage!(
     one_of_two_concurrent_activations_wins,
     uploads_do_not_disturb_each_other,
     random_changes_are_gapless_and_exclusive,
 );
 
-async fn one_of_two_concurrent_activations_wins(place: ThemeStorage) {
-    let (anna, ben) = (place.versions(), place.versions());
+async fn one_of_two_concurrent_activations_wins(storage: ThemeStorage) {
+    let (anna, ben) = (storage.versions(), storage.versions());
     let first = anna.create(&acme(), &draft(saying("first")).await, "anna", at(0)).await.unwrap().id;
     let second = ben.create(&acme(), &draft(saying("second")).await, "ben", at(1)).await.unwrap().id;
     for turn in 0..10 {
@@ -38,8 +38,8 @@ async fn one_of_two_concurrent_activations_wins(place: ThemeStorage) {
     }
 }
 
-async fn uploads_do_not_disturb_each_other(place: ThemeStorage) {
-    let operators: Vec<_> = (0..8).map(|_| place.versions()).collect();
+async fn uploads_do_not_disturb_each_other(storage: ThemeStorage) {
+    let operators: Vec<_> = (0..8).map(|_| storage.versions()).collect();
     let uploads = operators.iter().enumerate().map(async |(n, versions)| {
         let files = saying(&format!("version {n}"));
         let created = versions.create(&acme(), &draft(files.clone()).await, "anna", at(1)).await.unwrap();
@@ -58,11 +58,11 @@ type Changes = BTreeMap<u64, Option<VersionId>>;
 
 /// Several operators upload, activate and deactivate at random. Each revision has one winner, none is missing, and what is
 /// live at a revision is what its winner chose.
-async fn random_changes_are_gapless_and_exclusive(place: ThemeStorage) {
+async fn random_changes_are_gapless_and_exclusive(storage: ThemeStorage) {
     let random = u64::from_be_bytes(*SessionId::random().as_bytes().first_chunk().unwrap()) >> 16;
     let seed = std::env::var("VESTIBULE_PROPERTY_SEED").map_or(random, |seed| seed.parse().unwrap());
     println!("VESTIBULE_PROPERTY_SEED={seed}");
-    let operators = (0..4).map(|n| operate(place.versions(), SmallRng::seed_from_u64(seed + n), n));
+    let operators = (0..4).map(|n| operate(storage.versions(), SmallRng::seed_from_u64(seed + n), n));
     let (mut all, mut observed) = (Changes::new(), Vec::new());
     for (changes, seen) in join_all(operators).await {
         for (revision, version) in changes {
@@ -76,8 +76,8 @@ async fn random_changes_are_gapless_and_exclusive(place: ThemeStorage) {
     for (revision, live) in observed.into_iter().filter(|(revision, _)| *revision > 0) {
         assert_eq!(all[&revision], live, "live at revision {revision}");
     }
-    let list = place.versions().list(&acme()).await.unwrap();
-    assert_eq!((list.revision, live_id(&place.versions()).await), (newest, all[&newest].clone()));
+    let list = storage.versions().list(&acme()).await.unwrap();
+    assert_eq!((list.revision, live_id(&storage.versions()).await), (newest, all[&newest].clone()));
 }
 
 /// Returns the changes that succeeded, and what was live whenever the versions were listed.

@@ -3,20 +3,20 @@
 use vestibule_tests::{S3, wait_until};
 use vestibule_themes::{ThemeVersions, ThemesAddress, VersionError};
 
-use super::{ThemeStorage, acme, at, draft, files, live_id, on_each_place, page, publish, saying};
+use super::{ThemeStorage, acme, at, draft, files, live_id, on_each_storage, page, publish, saying};
 use crate::gate_fixture::TIMEOUT;
 
-on_each_place!(
+on_each_storage!(
     crash_before_the_manifest_leaves_no_version,
     crash_before_the_record_leaves_the_live_version,
     damaged_version_keeps_the_page_that_works,
 );
 
-async fn crash_before_the_manifest_leaves_no_version(place: ThemeStorage) {
-    let versions = place.versions();
+async fn crash_before_the_manifest_leaves_no_version(storage: ThemeStorage) {
+    let versions = storage.versions();
     let first = publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     let torn = versions.create(&acme(), &draft(saying("torn")).await, "anna", at(2)).await.unwrap();
-    place.remove(&format!(".versions/acme/{}/.manifest.json", torn.id)).await;
+    storage.remove(&format!(".versions/acme/{}/.manifest.json", torn.id)).await;
     let listed = versions.list(&acme()).await.unwrap().versions;
     assert_eq!(listed.iter().map(|version| &version.id).collect::<Vec<_>>(), [&first.id]);
     assert!(matches!(versions.read(&acme(), &torn.id).await, Err(VersionError::NotFound)));
@@ -25,24 +25,24 @@ async fn crash_before_the_manifest_leaves_no_version(place: ThemeStorage) {
     assert_eq!(live_id(&versions).await, Some(first.id));
 }
 
-async fn crash_before_the_record_leaves_the_live_version(place: ThemeStorage) {
-    let (versions, themes) = (place.versions(), place.themes());
+async fn crash_before_the_record_leaves_the_live_version(storage: ThemeStorage) {
+    let (versions, themes) = (storage.versions(), storage.themes());
     let first = publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     let second = versions.create(&acme(), &draft(saying("second")).await, "anna", at(2)).await.unwrap();
     assert_eq!(versions.list(&acme()).await.unwrap().revision, 1);
     assert_eq!(live_id(&versions).await, Some(first.id));
     wait_until("the first version is shown", TIMEOUT, async || page(&themes).await == "first").await;
-    let again = place.versions().activate(&acme(), &second.id, Some(1), "ben", at(3)).await.unwrap();
+    let again = storage.versions().activate(&acme(), &second.id, Some(1), "ben", at(3)).await.unwrap();
     assert_eq!((again.1.revision, again.1.is_changed), (2, true));
 }
 
-async fn damaged_version_keeps_the_page_that_works(place: ThemeStorage) {
-    let (versions, themes) = (place.versions(), place.themes());
+async fn damaged_version_keeps_the_page_that_works(storage: ThemeStorage) {
+    let (versions, themes) = (storage.versions(), storage.themes());
     publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     wait_until("the first version is shown", TIMEOUT, async || page(&themes).await == "first").await;
     let second = publish(&versions, &acme(), saying("second"), "anna", at(2)).await;
-    let damaged = place.themes();
-    place.remove(&format!(".versions/acme/{}/part.html", second.id)).await;
+    let damaged = storage.themes();
+    storage.remove(&format!(".versions/acme/{}/part.html", second.id)).await;
     for themes in [&themes, &damaged] {
         for _ in 0..20 {
             let shown = page(themes).await;
@@ -80,11 +80,11 @@ async fn read_only_folder_is_reported_with_its_path() {
 
 #[tokio::test]
 async fn removal_of_a_linked_theme_keeps_its_target() {
-    let place = ThemeStorage::folder();
-    let ThemeStorage::Folder(folder) = &place else { unreachable!() };
-    place.write("elsewhere/queue.html", "linked.{{ script_tags }}").await;
+    let storage = ThemeStorage::folder();
+    let ThemeStorage::Folder(folder) = &storage else { unreachable!() };
+    storage.write("elsewhere/queue.html", "linked.{{ script_tags }}").await;
     std::os::unix::fs::symlink(folder.path().join("elsewhere"), folder.path().join("acme")).unwrap();
-    let versions = place.versions();
+    let versions = storage.versions();
     let linked = Some(files([("queue.html", "linked.{{ script_tags }}")]));
     assert_eq!(versions.live(&acme()).await.unwrap(), linked);
     versions.remove(&acme(), "anna", at(1)).await.unwrap();

@@ -3,9 +3,9 @@
 use futures_util::{StreamExt as _, stream};
 use vestibule_themes::{PRUNE_AFTER, VERSIONS_KEPT_MAX, VersionError, VersionId};
 
-use super::{ThemeStorage, acme, at, draft, files, live_id, on_each_place, publish, saying};
+use super::{ThemeStorage, acme, at, draft, files, live_id, on_each_storage, publish, saying};
 
-on_each_place!(
+on_each_storage!(
     versions_are_listed_newest_first_and_read_back,
     older_version_can_be_activated,
     repeated_activation_changes_nothing,
@@ -14,14 +14,14 @@ on_each_place!(
     removed_theme_leaves_no_files,
 );
 
-async fn versions_are_listed_newest_first_and_read_back(place: ThemeStorage) {
-    let versions = place.versions();
+async fn versions_are_listed_newest_first_and_read_back(storage: ThemeStorage) {
+    let versions = storage.versions();
     assert_eq!(versions.list(&acme()).await.unwrap().versions, []);
     let first = publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     let second = publish(&versions, &acme(), saying("second"), "ben", at(2)).await;
     assert_eq!((second.at, second.by.as_str(), second.files, second.live), (at(2), "ben", 3, true));
     assert_eq!(second.bytes, saying("second").values().map(|content| content.len() as u64).sum::<u64>());
-    let list = place.versions().list(&acme()).await.unwrap();
+    let list = storage.versions().list(&acme()).await.unwrap();
     let listed: Vec<_> = list.versions.iter().map(|version| (&version.id, version.live)).collect();
     assert_eq!((list.revision, listed), (2, vec![(&second.id, true), (&first.id, false)]));
     assert_eq!(versions.read(&acme(), &first.id).await.unwrap(), saying("first"));
@@ -31,8 +31,8 @@ async fn versions_are_listed_newest_first_and_read_back(place: ThemeStorage) {
     assert_eq!(paths, ["img/logo.svg", "part.html", "queue.html"]);
 }
 
-async fn older_version_can_be_activated(place: ThemeStorage) {
-    let versions = place.versions();
+async fn older_version_can_be_activated(storage: ThemeStorage) {
+    let versions = storage.versions();
     let first = publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     let second = publish(&versions, &acme(), saying("second"), "anna", at(2)).await;
     let (back, change) = versions.activate(&acme(), &first.id, Some(2), "anna", at(3)).await.unwrap();
@@ -44,8 +44,8 @@ async fn older_version_can_be_activated(place: ThemeStorage) {
     assert_eq!(live, [(second.id, false), (first.id, true)]);
 }
 
-async fn repeated_activation_changes_nothing(place: ThemeStorage) {
-    let versions = place.versions();
+async fn repeated_activation_changes_nothing(storage: ThemeStorage) {
+    let versions = storage.versions();
     let first = publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     let (_, again) = versions.activate(&acme(), &first.id, Some(1), "anna", at(2)).await.unwrap();
     assert_eq!((again.revision, again.is_changed), (1, false));
@@ -53,8 +53,8 @@ async fn repeated_activation_changes_nothing(place: ThemeStorage) {
     assert!(matches!(stale, Err(VersionError::Conflict { revision: 1 })), "{stale:?}");
 }
 
-async fn displaced_versions_are_pruned_after_a_day(place: ThemeStorage) {
-    let versions = place.versions();
+async fn displaced_versions_are_pruned_after_a_day(storage: ThemeStorage) {
+    let versions = storage.versions();
     let small = |text: &str| files([("queue.html", &format!("{text}.{{{{ script_tags }}}}"))]);
     let mut ids = Vec::new();
     for turn in 0..VERSIONS_KEPT_MAX as u64 + 3 {
@@ -79,8 +79,8 @@ async fn displaced_versions_are_pruned_after_a_day(place: ThemeStorage) {
     assert_eq!(live_id(&versions).await.as_ref(), Some(&ids[1]));
 }
 
-async fn unknown_version_is_refused(place: ThemeStorage) {
-    let versions = place.versions();
+async fn unknown_version_is_refused(storage: ThemeStorage) {
+    let versions = storage.versions();
     publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     let none: VersionId = "1800000000000000-01234567".parse().unwrap();
     assert!(matches!(versions.read(&acme(), &none).await, Err(VersionError::NotFound)));
@@ -89,9 +89,9 @@ async fn unknown_version_is_refused(place: ThemeStorage) {
     assert_eq!(versions.live(&acme()).await.unwrap(), Some(saying("first")));
 }
 
-async fn removed_theme_leaves_no_files(place: ThemeStorage) {
-    let versions = place.versions();
-    place.write("acme/notes.txt.bak", "by hand").await;
+async fn removed_theme_leaves_no_files(storage: ThemeStorage) {
+    let versions = storage.versions();
+    storage.write("acme/notes.txt.bak", "by hand").await;
     publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     publish(&versions, &"acme-2".parse().unwrap(), saying("other"), "anna", at(1)).await;
     versions.remove(&acme(), "anna", at(2)).await.unwrap();
@@ -104,8 +104,8 @@ async fn removed_theme_leaves_no_files(place: ThemeStorage) {
 /// S3 puts a thousand into one answer.
 #[tokio::test]
 async fn listing_themes_follows_pages() {
-    let place = ThemeStorage::bucket().await;
-    let write = async |n| place.write(&format!("brand-{n}/queue.html"), "x").await;
+    let storage = ThemeStorage::bucket().await;
+    let write = async |n| storage.write(&format!("brand-{n}/queue.html"), "x").await;
     stream::iter(0..1100).for_each_concurrent(16, write).await;
-    assert_eq!(place.versions().themes().await.unwrap().len(), 1100);
+    assert_eq!(storage.versions().themes().await.unwrap().len(), 1100);
 }

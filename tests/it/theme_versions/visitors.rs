@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use vestibule_tests::wait_until;
 use vestibule_themes::{ThemeVersions, Themes};
 
-use super::{ThemeStorage, acme, at, draft, files, on_each_place, page, publish, saying};
+use super::{ThemeStorage, acme, at, draft, files, on_each_storage, page, publish, saying};
 use crate::gate_fixture::TIMEOUT;
 
-on_each_place!(
+on_each_storage!(
     gate_follows_activations_and_deactivation,
     open_page_finds_its_assets_after_an_activation,
     themes_are_versioned_separately,
@@ -26,8 +26,8 @@ async fn asset(themes: &Themes, path: &str) -> Option<String> {
     found.map(|asset| String::from_utf8(asset.bytes.to_vec()).unwrap())
 }
 
-async fn gate_follows_activations_and_deactivation(place: ThemeStorage) {
-    let (versions, themes) = (place.versions(), place.themes());
+async fn gate_follows_activations_and_deactivation(storage: ThemeStorage) {
+    let (versions, themes) = (storage.versions(), storage.themes());
     let first = publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     until_shown(&themes, "first").await;
     publish(&versions, &acme(), saying("second"), "anna", at(2)).await;
@@ -48,15 +48,15 @@ fn hashed(text: &str) -> vestibule_themes::ThemeFiles {
     files([("queue.html", &format!("{text}.{{{{ script_tags }}}}")), (&format!("logo.{text}.svg"), text)])
 }
 
-async fn open_page_finds_its_assets_after_an_activation(place: ThemeStorage) {
-    let (versions, themes) = (place.versions(), place.themes());
-    place.write("acme/queue.html", "copied.{{ script_tags }}").await;
-    place.write("acme/logo.copied.svg", "copied").await;
+async fn open_page_finds_its_assets_after_an_activation(storage: ThemeStorage) {
+    let (versions, themes) = (storage.versions(), storage.themes());
+    storage.write("acme/queue.html", "copied.{{ script_tags }}").await;
+    storage.write("acme/logo.copied.svg", "copied").await;
     until_shown(&themes, "copied").await;
     for (second, text) in [(1, "first"), (2, "second"), (3, "third")] {
         publish(&versions, &acme(), hashed(text), "anna", at(second)).await;
         until_shown(&themes, text).await;
-        let fresh = place.themes();
+        let fresh = storage.themes();
         until_shown(&fresh, text).await;
         for themes in [&themes, &fresh] {
             let shown: Vec<_> = ["copied", "first", "second", "third"].into_iter().take(second as usize + 1).collect();
@@ -71,9 +71,9 @@ async fn open_page_finds_its_assets_after_an_activation(place: ThemeStorage) {
     assert_eq!(asset(&themes, "logo.third.svg").await.as_deref(), Some("third"));
 }
 
-async fn themes_are_versioned_separately(place: ThemeStorage) {
+async fn themes_are_versioned_separately(storage: ThemeStorage) {
     let other = "acme-2".parse().unwrap();
-    let versions = place.versions();
+    let versions = storage.versions();
     publish(&versions, &acme(), saying("acme"), "anna", at(1)).await;
     publish(&versions, &other, saying("other"), "anna", at(2)).await;
     assert_eq!(versions.live(&acme()).await.unwrap(), Some(saying("acme")));
@@ -83,37 +83,37 @@ async fn themes_are_versioned_separately(place: ThemeStorage) {
     assert!(!versions.is_live(&"nobody".parse().unwrap()).await.unwrap());
 }
 
-async fn copied_files_are_shown_until_the_first_activation(place: ThemeStorage) {
-    let (versions, themes) = (place.versions(), place.themes());
+async fn copied_files_are_shown_until_the_first_activation(storage: ThemeStorage) {
+    let (versions, themes) = (storage.versions(), storage.themes());
     let copied = files([("queue.html", "copied.{{ script_tags }}"), ("a/b.css", "b{}")]);
     for (path, content) in &copied {
-        place.write(&format!("acme/{path}"), std::str::from_utf8(content).unwrap()).await;
+        storage.write(&format!("acme/{path}"), std::str::from_utf8(content).unwrap()).await;
     }
-    place.write("acme/.DS_Store", "x").await;
-    place.write("acme/notes.toml", "x").await;
+    storage.write("acme/.DS_Store", "x").await;
+    storage.write("acme/notes.toml", "x").await;
     until_shown(&themes, "copied").await;
     assert_eq!(versions.live(&acme()).await.unwrap(), Some(copied));
     let first = versions.create(&acme(), &draft(saying("first")).await, "anna", at(1)).await.unwrap();
     let list = versions.list(&acme()).await.unwrap();
     assert_eq!((list.revision, list.versions), (0, vec![first.clone()]));
     assert!(versions.is_live(&acme()).await.unwrap());
-    assert_eq!(page(&place.themes()).await, "copied", "a version is not live until it is activated");
+    assert_eq!(page(&storage.themes()).await, "copied", "a version is not live until it is activated");
 
     versions.activate(&acme(), &first.id, Some(0), "anna", at(2)).await.unwrap();
     until_shown(&themes, "first").await;
-    place.write("acme/queue.html", "changed.{{ script_tags }}").await;
+    storage.write("acme/queue.html", "changed.{{ script_tags }}").await;
     versions.deactivate(&acme(), Some(1), "anna", at(3)).await.unwrap();
     until_shown(&themes, "built-in").await;
     assert_eq!((versions.live(&acme()).await.unwrap(), versions.is_live(&acme()).await.unwrap()), (None, false));
 }
 
 /// The page, and the part that it includes, each say the name of the version.
-async fn readers_never_see_mixed_versions(place: ThemeStorage) {
+async fn readers_never_see_mixed_versions(storage: ThemeStorage) {
     let version = |text: &str| {
         let page = format!("{text} {{% include \"part.html\" %}}.{{{{ script_tags }}}}");
         files([("queue.html", &page), ("part.html", text)])
     };
-    let (versions, themes) = (place.versions(), place.themes());
+    let (versions, themes) = (storage.versions(), storage.themes());
     let mut ids = Vec::new();
     for (second, text) in [(0, "first"), (1, "second")] {
         ids.push(versions.create(&acme(), &draft(version(text)).await, "anna", at(second)).await.unwrap().id);
@@ -131,7 +131,7 @@ async fn readers_never_see_mixed_versions(place: ThemeStorage) {
     while !done.load(Ordering::Relaxed) {
         let shown = page(&themes).await;
         assert!(shown == "first first" || shown == "second second", "{shown}");
-        let fresh = page(&place.themes()).await;
+        let fresh = page(&storage.themes()).await;
         assert!(["first first", "second second", "built-in"].contains(&fresh.as_str()), "{fresh}");
         tokio::task::yield_now().await;
     }

@@ -18,14 +18,14 @@ direct_and_lambda! {
     latest_of_two_tickets_is_used,
 }
 
-/// A place that nobody was given: at the head of every line.
-fn place(session: SessionId) -> SessionState {
+/// A session that nobody has: at the head of every line.
+fn head(id: SessionId) -> SessionState {
     let arrival = Micros(1_000_000);
-    SessionState { session, arrival, admitted_at: None, position: 1, expires_at: Micros(0), confirmed: true }
+    SessionState { id, arrival, admitted_at: None, position: 1, expires_at: Micros(0), confirmed: true }
 }
 
-fn sign(keys: &KeyList, queue: &QueueId, now: Micros, place: &SessionState) -> String {
-    TicketSigner::new(keys).unwrap().sign(queue, 1, now, place, Some(1)).unwrap()
+fn sign(keys: &KeyList, queue: &QueueId, now: Micros, session: &SessionState) -> String {
+    TicketSigner::new(keys).unwrap().sign(queue, 1, now, session, Some(1)).unwrap()
 }
 
 /// The parts of a token, its claims changed.
@@ -45,9 +45,9 @@ async fn forged_ticket_joins_at_the_end(setup: StoreSetup) {
     let now = fixture.stats().await.now;
     fixture.visitor().navigate("/").await;
     let mine = SessionId::random();
-    let genuine = sign(&GateUnderTest::ticket_keys(), &fixture.queue, now, &place(mine));
-    let other_secret = sign(&KeyList::of_bytes("ticket-1", [8; 32]), &fixture.queue, now, &place(mine));
-    let unknown_key = sign(&KeyList::of_bytes("ticket-9", [7; 32]), &fixture.queue, now, &place(mine));
+    let genuine = sign(&GateUnderTest::ticket_keys(), &fixture.queue, now, &head(mine));
+    let other_secret = sign(&KeyList::of_bytes("ticket-1", [8; 32]), &fixture.queue, now, &head(mine));
+    let unknown_key = sign(&KeyList::of_bytes("ticket-9", [7; 32]), &fixture.queue, now, &head(mine));
     // {"alg":"none"}, {"alg":"none","kid":"ticket-1"}
     let unsigned = ["eyJhbGciOiJub25lIn0", "eyJhbGciOiJub25lIiwia2lkIjoidGlja2V0LTEifQ"]
         .map(|header| format!("{header}.{}.", genuine.split('.').nth(1).unwrap()));
@@ -74,7 +74,7 @@ async fn forged_ticket_joins_at_the_end(setup: StoreSetup) {
         visitor.set_cookie(&fixture.cookie_name(), cookie.split(['=', ';']).nth(1).unwrap());
         let visitor_status = visitor.fetch("/").await;
         last += 1;
-        assert_eq!(visitor_status.json()["position"], last, "{forgery} took a place at the front");
+        assert_eq!(visitor_status.json()["position"], last, "{forgery} got a position at the front");
         assert_ne!(session_in(&visitor_status), mine, "{forgery} was signed again");
     }
     assert_eq!(fixture.stats().await.counters.returned, 0);
@@ -106,7 +106,7 @@ async fn tickets_of_an_old_epoch_are_rejected(setup: StoreSetup) {
     let first = waiting.navigate("/").await;
     assert!(first.text().contains("origin /"), "who comes first in the new line is first");
     assert_ne!(session_in(&waiting.keepalive(fixture.queue.as_str()).await), before);
-    assert!(!inside.navigate("/").await.text().contains("origin /"), "an old place is good in the new line");
+    assert!(!inside.navigate("/").await.text().contains("origin /"), "an old ticket is valid in the new line");
     assert_eq!(fixture.counts().await, (1, 1));
 }
 
@@ -116,7 +116,7 @@ async fn tickets_older_than_hold_ttl_are_rejected(setup: StoreSetup) {
     visitor.navigate("/").await;
     let session = session_in(&visitor.fetch("/").await);
     fixture.advance_seconds(99);
-    assert_eq!(session_in(&visitor.fetch("/").await), session, "within hold_ttl the place is theirs");
+    assert_eq!(session_in(&visitor.fetch("/").await), session, "within hold_ttl the position is theirs");
     fixture.advance_seconds(101);
     visitor.navigate("/").await;
     assert_ne!(session_in(&visitor.fetch("/").await), session);

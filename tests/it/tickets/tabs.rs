@@ -63,6 +63,6 @@ async fn a_hundred_concurrent_visitors_are_a_hundred_sessions(setup: StoreSetup)
     .await;
     let positions: HashSet<u64> =
         arrivals.iter().filter_map(|visitor_status| visitor_status["position"].as_u64()).collect();
-    assert_eq!(positions, (1..=93).collect(), "every place once");
+    assert_eq!(positions, (1..=93).collect(), "every position once");
     assert_eq!(fixture.counts().await, (93, 7));
 }

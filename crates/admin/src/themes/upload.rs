@@ -121,7 +121,7 @@ fn unpacked(body: Bytes) -> Result<ThemeFiles, Problem> {
     let mut archive = Archive::new(Cursor::new(body)).map_err(|error| no_archive(&error))?;
     // Folders and files of operating systems are entries too.
     if archive.len() > 4 * FILES_MAX {
-        return Err(Problem::theme_invalid(&[ThemeError::TooManyFiles { place: ".".into(), max: FILES_MAX }]));
+        return Err(Problem::theme_invalid(&[ThemeError::TooManyFiles { folder: ".".into(), max: FILES_MAX }]));
     }
     let (mut files, mut total) = (BTreeMap::new(), 0);
     for index in 0..archive.len() {
@@ -161,10 +161,10 @@ fn without_folder(files: ThemeFiles) -> ThemeFiles {
     files.into_iter().map(within).collect()
 }
 
-/// The error of a file, with its place as the field: `queue.html:12`.
+/// The error of a file, with its location as the field: `queue.html:12`.
 pub(super) fn fault(fault: &ThemeError) -> FieldError {
     let text = fault.to_string();
-    let place = match fault {
+    let location = match fault {
         ThemeError::Template { file, line, .. } | ThemeError::NotUtf8 { file, line } => {
             format!("{}:{line}", file.display())
         }
@@ -175,7 +175,7 @@ pub(super) fn fault(fault: &ThemeError) -> FieldError {
         | ThemeError::NoScript { file } => file.display().to_string(),
         _ => ".".to_owned(),
     };
-    let cause = text.strip_prefix(&place).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&text);
+    let cause = text.strip_prefix(&location).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&text);
     let message = match fault {
         ThemeError::TooLarge { max, .. } => Code::ThemeFileTooLarge.with("most", *max),
         ThemeError::TooMany { max, .. } => Code::TooManyTemplates.with("most", *max),
@@ -188,7 +188,7 @@ pub(super) fn fault(fault: &ThemeError) -> FieldError {
         ThemeError::Template { .. } => Code::TemplateFault.with("cause", cause),
         _ => Code::ThemeUnreadable.with("cause", cause),
     };
-    FieldError::new(place, message)
+    FieldError::new(location, message)
 }
 
 #[cfg(test)]

@@ -37,8 +37,8 @@ impl Line {
         bearer
     }
 
-    /// The visitor as the account who signed in: the session of the account takes over the place of the one that was found, which
-    /// ends. If it has a place itself, it keeps that.
+    /// The visitor as the account who signed in: the session of the account takes over the position or slot of the one that was
+    /// found, which ends. If it is present itself, it keeps its own.
     pub(super) fn hand_over(
         &mut self,
         now: Micros,
@@ -55,14 +55,14 @@ impl Line {
         if held.admitted_at().is_some_and(|admitted_at| self.is_over(now, account, admitted_at)) {
             return found;
         }
-        self.end_place(now, found.session, EndedBy::Visitor { is_brief: false, returned: false });
+        self.end_session(now, found.session, EndedBy::Visitor { is_brief: false, returned: false });
         self.counters.left += 1;
         let (arrival, kind) = (held.since(), VisitKind::Renewed);
         RecognizedSession { session: account, arrival, kind, confirmed: true, due: None, unconfirmed_until: None }
     }
 
-    /// Gives the place of a session to the account. A slot that was assigned before an earlier session of the account ended is not
-    /// that of the earlier session.
+    /// Gives the position or slot of a session to the account. A slot that was assigned before an earlier session of the
+    /// account ended is not that of the earlier session.
     fn rename(&mut self, now: Micros, found: RecognizedSession, account: SessionId) -> RecognizedSession {
         let Some(presence) = self.present.get(&found.session).copied() else { return found };
         if presence.admitted_at().is_some_and(|admitted_at| self.is_over(now, account, admitted_at)) {

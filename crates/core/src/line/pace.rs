@@ -207,6 +207,6 @@ mod tests {
     fn unknown_pace_excludes_departures() {
         let mut unknown = Pace::default();
         unknown.count(Micros(1), 5, 5, StayCounts::default());
-        assert_eq!(unknown, Pace::default(), "filling empty places is no pace");
+        assert_eq!(unknown, Pace::default(), "filling free slots is no pace");
     }
 }

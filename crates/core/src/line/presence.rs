@@ -2,7 +2,7 @@
 
 use crate::time::Micros;
 
-/// The place of a present session, the start, and the expiry without another visit.
+/// Whether a present session waits or is active, since when, and the expiry without another visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Presence {
     since: Micros,

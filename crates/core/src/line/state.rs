@@ -352,20 +352,20 @@ impl Line {
     }
 
     fn answer(&self, now: Micros, visitor: Option<&RecognizedSession>) -> VisitAnswer {
-        let place = visitor.and_then(|visitor| {
+        let session = visitor.and_then(|visitor| {
             let presence = self.present.get(&visitor.session)?;
             let admitted_at = presence.admitted_at();
             let position = if admitted_at.is_none() { self.rank(presence.since(), visitor.session) } else { 0 };
-            let RecognizedSession { session, arrival, confirmed, .. } = *visitor;
-            Some(SessionState { session, arrival, admitted_at, position, expires_at: presence.expires_at, confirmed })
+            let RecognizedSession { session: id, arrival, confirmed, .. } = *visitor;
+            Some(SessionState { id, arrival, admitted_at, position, expires_at: presence.expires_at, confirmed })
         });
         VisitAnswer {
             now,
             revision: self.rules.revision,
             epoch: self.rules.epoch,
             mode: self.mode(now),
-            kind: place.and(visitor).map_or(VisitKind::Absent, |visitor| visitor.kind),
-            place,
+            kind: session.and(visitor).map_or(VisitKind::Absent, |visitor| visitor.kind),
+            session,
             waiting: self.waiting(),
             active: self.active(),
             reached: self.reached,
@@ -385,29 +385,29 @@ impl Line {
         }
         let is_brief = ticket.is_unconfirmed() && !ticket.may_follow_an_end();
         let returned = ticket.admitted_at().is_some() && self.is_good(now, ticket);
-        let removed = self.end_session(now, ticket.session(), EndedBy::Visitor { is_brief, returned });
+        let removed = self.end_and_advance(now, ticket.session(), EndedBy::Visitor { is_brief, returned });
         self.counters.left += u64::from(removed != Removed::Absent);
         removed
     }
 
     /// Rule 8: an operator ends a session, present or away.
     pub fn end(&mut self, now: Micros, session: SessionId) -> Removed {
-        let removed = self.end_session(now, session, EndedBy::Operator);
+        let removed = self.end_and_advance(now, session, EndedBy::Operator);
         self.counters.ended += u64::from(removed != Removed::Absent);
         removed
     }
 
     /// Ends a session, present or away, and admits to what it frees.
-    fn end_session(&mut self, now: Micros, session: SessionId, by: EndedBy) -> Removed {
+    fn end_and_advance(&mut self, now: Micros, session: SessionId, by: EndedBy) -> Removed {
         self.start(now);
         self.clear_tombstones(now, REAP_BATCH);
-        let removed = self.end_place(now, session, by);
+        let removed = self.end_session(now, session, by);
         self.advance(now, None);
         removed
     }
 
     /// Ends a session, present or away.
-    pub(super) fn end_place(&mut self, now: Micros, session: SessionId, by: EndedBy) -> Removed {
+    pub(super) fn end_session(&mut self, now: Micros, session: SessionId, by: EndedBy) -> Removed {
         let was_ended = self.is_ended(now, session);
         let presence = self.present.get(&session).copied();
         let admitted_at = presence.and_then(|presence| presence.admitted_at());

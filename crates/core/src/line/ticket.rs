@@ -110,7 +110,8 @@ impl Ticket {
         self.account
     }
 
-    /// The session that its bearer had before signing in: that of the account took over its place (rule 24). Jobs from before name it.
+    /// The session that its bearer had before signing in: that of the account took over its position or slot (rule 24). Jobs from before
+    /// name it.
     pub const fn former(&self) -> Option<SessionId> {
         self.former
     }

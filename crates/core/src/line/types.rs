@@ -25,7 +25,7 @@ pub struct Visit {
     /// Number of pre-tickets that the process has issued for the queue since its last visit.
     pub pre_tickets_issued: u64,
     /// The session of the visitor's account, if a verified token named one (rule 24): the visitor joins as this session, and
-    /// it takes over the place of another session that the visitor has.
+    /// it takes over the position or slot of another session that the visitor has.
     pub account: Option<SessionId>,
     /// Number of tokens of accounts that the process has accepted and rejected for the queue since its last visit.
     pub identities: Identities,
@@ -111,8 +111,8 @@ impl Witness {
 /// The state of a present session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionState {
-    /// The session.
-    pub session: SessionId,
+    /// Its ID.
+    pub id: SessionId,
     /// When it joined, according to its ticket.
     pub arrival: Micros,
     /// When it was admitted; `None` while it waits.
@@ -163,7 +163,7 @@ pub struct VisitAnswer {
     /// The effective mode: for a scheduled queue that of its phase.
     pub mode: Mode,
     /// The visitor's session; `None` if they are not in the queue.
-    pub place: Option<SessionState>,
+    pub session: Option<SessionState>,
     /// How the session was found.
     pub kind: VisitKind,
     /// Number of waiting sessions.

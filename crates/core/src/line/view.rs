@@ -98,7 +98,7 @@ mod tests {
             now = Micros(now.0 + pause);
             let mut id = [0; SessionId::SIZE];
             id[..8].copy_from_slice(&number.to_be_bytes());
-            line.visit(now, &Visit::joining(SessionId::from_bytes(id))).place.unwrap().arrival
+            line.visit(now, &Visit::joining(SessionId::from_bytes(id))).session.unwrap().arrival
         });
         (arrivals.collect(), line.view(now))
     }

@@ -14,7 +14,7 @@ use crate::identity::KeySet;
 
 /// Maximum number of audiences, and of load balancers.
 const AUDIENCES_MAX: usize = 8;
-/// Maximum number of places in which a token is looked for.
+/// Maximum number of sources of a token.
 const SOURCES_MAX: usize = 4;
 /// Placeholder in `sign_in` for the address to which the visitor returns, percent-encoded.
 pub const RETURN_GAP: &str = "{return}";
@@ -131,7 +131,7 @@ fn region_of(arn: &str) -> Option<&str> {
     (!region.is_empty() && region.bytes().all(is_plain)).then_some(region)
 }
 
-/// A place in which a token is looked for.
+/// Where a token is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IdentitySource {
     /// The cookie with this name.
@@ -151,13 +151,13 @@ impl FromStr for IdentitySource {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let (place, name) = text.split_once(':').ok_or(())?;
+        let (kind, name) = text.split_once(':').ok_or(())?;
         // The characters of a token (RFC 9110 section 5.6.2).
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         if name.is_empty() || name.len() > SOURCE_NAME_MAX || !name.bytes().all(is_plain) {
             return Err(());
         }
-        match place {
+        match kind {
             // The cookies of queues are tickets.
             "cookie" if !name.starts_with("vestibule_") && !name.starts_with("__Host-vestibule_") => {
                 Ok(Self::Cookie(name.to_owned()))

@@ -270,15 +270,15 @@ mod tests {
         let token = signer.sign_first_visit(&queue(), &visit(), Some(NETWORK)).unwrap();
         assert_eq!(signer.verify(&queue(), token.as_bytes()), Err(TicketError::UnknownKey));
         assert_eq!(signer.verify_lobby(&queue(), token.as_bytes()), Err(TicketError::UnknownKey));
-        let place = SessionState {
-            session: visit().session,
+        let session = SessionState {
+            id: visit().session,
             arrival: visit().at,
             admitted_at: None,
             position: 1,
             expires_at: visit().at,
             confirmed: true,
         };
-        let ticket = signer.sign(&queue(), 1, visit().at, &place, None).unwrap();
+        let ticket = signer.sign(&queue(), 1, visit().at, &session, None).unwrap();
         assert_eq!(signer.verify_pre_ticket(&queue(), ticket.as_bytes(), None), Err(TicketError::UnknownKey));
         assert!(is_pre_ticket(&token) && !is_pre_ticket(&ticket) && !is_pre_ticket("a.b"));
     }

@@ -278,11 +278,11 @@ impl TicketSigner {
         queue: &QueueId,
         epoch: u64,
         now: Micros,
-        place: &SessionState,
+        session: &SessionState,
         position: Option<u64>,
     ) -> Option<String> {
         let shown = ShownEstimate { position, ..ShownEstimate::default() };
-        self.sign_with_estimate(queue, epoch, now, place, shown, TicketOrigin::default())
+        self.sign_with_estimate(queue, epoch, now, session, shown, TicketOrigin::default())
     }
 
     /// Signs a lobby ticket for a newcomer whom the store counted in the lobby of this event.
@@ -311,22 +311,22 @@ impl TicketSigner {
         queue: &QueueId,
         epoch: u64,
         now: Micros,
-        place: &SessionState,
+        session: &SessionState,
         shown: ShownEstimate,
         origin: TicketOrigin<'_>,
     ) -> Option<String> {
         let claims = Claims {
             q: queue.clone(),
             e: epoch,
-            s: place.session,
-            a: place.arrival,
-            n: place.admitted_at,
+            s: session.id,
+            a: session.arrival,
+            n: session.admitted_at,
             p: shown.position,
             w: shown.wait_ms,
             m: shown.presumed,
             t: now,
-            x: place.admitted_at.map(|_| place.expires_at.since(now)),
-            u: !place.confirmed,
+            x: session.admitted_at.map(|_| session.expires_at.since(now)),
+            u: !session.confirmed,
             c: shown.census.map(|census| census.active),
             r: shown.census.map(|census| census.reached),
             d: origin.event.cloned(),
@@ -426,9 +426,9 @@ mod tests {
     use super::super::jws::Algorithm as _;
     use super::*;
 
-    fn place() -> SessionState {
+    fn session() -> SessionState {
         SessionState {
-            session: SessionId::from_bytes([3; 14]),
+            id: SessionId::from_bytes([3; 14]),
             arrival: Micros(1_700_000_000_000_001),
             admitted_at: None,
             position: 7,
@@ -452,7 +452,7 @@ mod tests {
             "events": [{ "id": "spring-sale", "starts_at": "2027-03-04T10:00:00Z", "ends_at": "2027-03-04T14:00:00Z" }],
         }));
         let now = at("2027-03-04T09:40:00Z");
-        let visit = crate::line::Visit::joining(place().session);
+        let visit = crate::line::Visit::joining(session().id);
         let answer = crate::line::Line::new(settings.unwrap().line, now, false).visit(now, &visit);
         signer.sign_lobby(&queue(), &event(), &answer.lobby_entry(&visit).unwrap()).unwrap()
     }
@@ -462,19 +462,19 @@ mod tests {
     }
 
     fn ticket(signer: &TicketSigner) -> String {
-        signer.sign(&queue(), 4, Micros(1_700_000_000_500_000), &place(), Some(7)).unwrap()
+        signer.sign(&queue(), 4, Micros(1_700_000_000_500_000), &session(), Some(7)).unwrap()
     }
 
     #[test]
     fn ticket_round_trips() {
         let signer = signer("k1", 1);
         let verified = signer.verify(&queue(), ticket(&signer).as_bytes()).unwrap();
-        assert_eq!(verified.session(), place().session);
-        assert_eq!(verified.arrival(), place().arrival);
+        assert_eq!(verified.session(), session().id);
+        assert_eq!(verified.arrival(), session().arrival);
         assert_eq!((verified.epoch(), verified.position(), verified.admitted_at()), (4, Some(7), None));
         assert_eq!(verified.signed_at(), Micros(1_700_000_000_500_000));
         assert_eq!((verified.slot_expires_at(), verified.is_unconfirmed(), verified.census()), (None, false, None));
-        let census = Census { at: Micros(1_700_000_000_500_000), active: 10_000_000, reached: place().arrival };
+        let census = Census { at: Micros(1_700_000_000_500_000), active: 10_000_000, reached: session().arrival };
         let shown =
             ShownEstimate { position: Some(7), wait_ms: Some(604_800_000), presumed: true, census: Some(census) };
         let telling = signer
@@ -482,7 +482,7 @@ mod tests {
                 &queue(),
                 4,
                 Micros(1_700_000_000_500_000),
-                &place(),
+                &session(),
                 shown,
                 TicketOrigin { event: Some(&event()), batch: Some(7), ..TicketOrigin::default() },
             )
@@ -497,10 +497,10 @@ mod tests {
     fn admitted_ticket_has_the_slot_expiry() {
         let signer = signer("k1", 1);
         let now = Micros(1_700_000_000_500_000);
-        let place = SessionState { admitted_at: Some(now), confirmed: false, ..place() };
-        let token = signer.sign(&queue(), 4, now, &place, None).unwrap();
+        let session = SessionState { admitted_at: Some(now), confirmed: false, ..session() };
+        let token = signer.sign(&queue(), 4, now, &session, None).unwrap();
         let verified = signer.verify(&queue(), token.as_bytes()).unwrap();
-        assert_eq!((verified.slot_expires_at(), verified.is_unconfirmed()), (Some(place.expires_at), true));
+        assert_eq!((verified.slot_expires_at(), verified.is_unconfirmed()), (Some(session.expires_at), true));
     }
 
     #[test]
@@ -508,7 +508,7 @@ mod tests {
         let signer = signer("k1", 1);
         let token = lobby_ticket(&signer);
         let verified = signer.verify_lobby(&queue(), token.as_bytes()).unwrap();
-        assert_eq!((verified.session(), verified.event(), verified.epoch()), (place().session, &event(), 1));
+        assert_eq!((verified.session(), verified.event(), verified.epoch()), (session().id, &event(), 1));
         assert_eq!(verified.came_at().seconds(), 1_804_153_200);
         assert_eq!(signer.verify(&queue(), token.as_bytes()), Err(TicketError::UnknownKey));
         assert_eq!(signer.verify_lobby(&queue(), ticket(&signer).as_bytes()), Err(TicketError::UnknownKey));

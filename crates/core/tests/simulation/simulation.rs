@@ -153,21 +153,21 @@ impl Simulation {
         let confirmed = ticket.is_some();
         let answer = self.observed.visit(now, ticket, join);
         self.report.visits += 1;
-        if let Some(place) = answer.place {
+        if let Some(session) = answer.session {
             let came = matches!(answer.kind, VisitKind::Joined | VisitKind::Restored);
             // A visitor restored to a slot by an admitted ticket did not join the line.
             if answer.kind == VisitKind::Restored
                 && !answer.recovering
-                && let Some(number) = self.by_session.get(&place.session)
+                && let Some(number) = self.by_session.get(&session.id)
             {
                 self.visitors[*number].was_absent = true;
             }
-            if came && place.admitted_at.is_none_or(|admitted_at| admitted_at == now) {
-                self.observed.came(place.arrival, place.session);
+            if came && session.admitted_at.is_none_or(|admitted_at| admitted_at == now) {
+                self.observed.came(session.arrival, session.id);
             }
             self.look(now);
             if confirmed {
-                self.observed.seen(place.session);
+                self.observed.seen(session.id);
             }
         }
         answer
@@ -185,37 +185,37 @@ impl Simulation {
         let ticket = visitor.tickets[usize::from(older)].clone();
         let join = ticket.as_ref().map_or(visitor.session, |ticket| ticket.session().successor(ticket.signed_at().0));
         let answer = self.visit(now, ticket, join);
-        let place = answer.place.expect("an open queue gives every visitor a position or a slot");
-        self.keep(number, &answer, &place);
-        self.go_on(now, number, &answer, &place);
+        let session = answer.session.expect("an open queue gives every visitor a position or a slot");
+        self.keep(number, &answer, &session);
+        self.go_on(now, number, &answer, &session);
     }
 
-    fn keep(&mut self, number: usize, answer: &VisitAnswer, place: &SessionState) {
-        let wait_ms = self.wait_shown(place, answer).map(|seconds| seconds * 1000);
+    fn keep(&mut self, number: usize, answer: &VisitAnswer, session: &SessionState) {
+        let wait_ms = self.wait_shown(session, answer).map(|seconds| seconds * 1000);
         let presumed = !answer.pace.observed(answer.now).is_known();
-        let position = self.position_shown(number, place, answer);
+        let position = self.position_shown(number, session, answer);
         let shown = ShownEstimate { position, wait_ms, presumed, census: None };
-        self.compare_position(place, shown.position, answer);
+        self.compare_position(session, shown.position, answer);
         let token = self
             .signer
-            .sign_with_estimate(&self.queue, answer.epoch, answer.now, place, shown, TicketOrigin::default())
+            .sign_with_estimate(&self.queue, answer.epoch, answer.now, session, shown, TicketOrigin::default())
             .unwrap();
         let ticket = self.signer.verify(&self.queue, token.as_bytes()).unwrap();
         let visitor = &mut self.visitors[number];
         visitor.keep(ticket);
-        if !visitor.owns(place) {
+        if !visitor.owns(session) {
             // A position is held for a client that has returned a ticket.
             self.report.positions_lost +=
                 u64::from(visitor.tickets[1].as_ref().is_some_and(|last| !last.is_unconfirmed()));
-            (visitor.session, visitor.arrival) = (place.session, None);
+            (visitor.session, visitor.arrival) = (session.id, None);
         }
     }
 
     /// What the visitor does after an answer.
-    fn go_on(&mut self, now: Micros, number: usize, answer: &VisitAnswer, place: &SessionState) {
+    fn go_on(&mut self, now: Micros, number: usize, answer: &VisitAnswer, session: &SessionState) {
         let visitor = &mut self.visitors[number];
-        let first = visitor.arrival.replace(place.arrival).is_none();
-        match place.admitted_at {
+        let first = visitor.arrival.replace(session.arrival).is_none();
+        match session.admitted_at {
             Some(_) if visitor.phase != Phase::Shopping => {
                 let evicted = std::mem::replace(&mut visitor.phase, Phase::Shopping) == Phase::Evicted;
                 self.shopping += 1;
@@ -234,7 +234,7 @@ impl Simulation {
                     self.report.evicted += 1;
                     self.shopping -= 1;
                 }
-                let wait = if place.confirmed { self.poll_after(place, answer) } else { CONFIRM };
+                let wait = if session.confirmed { self.poll_after(session, answer) } else { CONFIRM };
                 self.events.at(later(now, wait), Event::Poll(number));
             }
         }
@@ -252,38 +252,38 @@ impl Simulation {
     }
 
     /// As the gate says it; a page is not a clock.
-    fn poll_after(&mut self, place: &SessionState, answer: &VisitAnswer) -> f64 {
-        let wait = self.wait_shown(place, answer);
+    fn poll_after(&mut self, session: &SessionState, answer: &VisitAnswer) -> f64 {
+        let wait = self.wait_shown(session, answer);
         let due = wait.map(|wait| answer.now.add_seconds(wait));
         let full =
-            self.observed.rules().poll_ttl(answer.now, &answer.pace.observed(answer.now), Some(place.position), due);
-        let left = place.expires_at.since(answer.now) / MICROS_PER_SECOND;
-        let after = poll_after(Some(place.position), wait, full, Some(left), answer.now);
+            self.observed.rules().poll_ttl(answer.now, &answer.pace.observed(answer.now), Some(session.position), due);
+        let left = session.expires_at.since(answer.now) / MICROS_PER_SECOND;
+        let after = poll_after(Some(session.position), wait, full, Some(left), answer.now);
         after as f64 + self.rng.between(0.0, 0.3)
     }
 
     /// The wait in seconds that a visitor is shown: that of the present quota and rate.
-    fn wait_shown(&self, place: &SessionState, answer: &VisitAnswer) -> Option<u64> {
-        if !self.scenario.shows_waits || place.admitted_at.is_some() {
+    fn wait_shown(&self, session: &SessionState, answer: &VisitAnswer) -> Option<u64> {
+        if !self.scenario.shows_waits || session.admitted_at.is_some() {
             return None;
         }
         let per_second = answer.quota.max(1) as f64 / SHOPPING;
         let per_second = self.scenario.per_minute.map_or(per_second, |rate| per_second.min(rate as f64 / 60.0));
-        Some((place.position as f64 / per_second) as u64)
+        Some((session.position as f64 / per_second) as u64)
     }
 
     /// As in the gate: the position of the ticket while others may not have returned.
-    fn position_shown(&self, number: usize, place: &SessionState, answer: &VisitAnswer) -> Option<u64> {
-        if place.admitted_at.is_some() {
+    fn position_shown(&self, number: usize, session: &SessionState, answer: &VisitAnswer) -> Option<u64> {
+        if session.admitted_at.is_some() {
             return None;
         }
-        let ticket = self.visitors[number].tickets[0].as_ref().filter(|ticket| ticket.session() == place.session);
+        let ticket = self.visitors[number].tickets[0].as_ref().filter(|ticket| ticket.session() == session.id);
         let known = ticket.and_then(Ticket::position);
-        if answer.restoring { known } else { Some(known.map_or(place.position, |known| known.min(place.position))) }
+        if answer.restoring { known } else { Some(known.map_or(session.position, |known| known.min(session.position))) }
     }
 
     /// Compares a position shown after the loss with the rank among all whose page is open, present or not.
-    fn compare_position(&mut self, place: &SessionState, shown: Option<u64>, answer: &VisitAnswer) {
+    fn compare_position(&mut self, session: &SessionState, shown: Option<u64>, answer: &VisitAnswer) {
         let lost_at = self.scenario.flushed.filter(|_| self.scenario.compares_positions).map(|at| later(START, at));
         let lately = |lost_at: Micros| (lost_at..later(lost_at, LOSS_SHOWS)).contains(&answer.now);
         let Some(shown) = shown.filter(|_| lost_at.is_some_and(lately)) else { return };
@@ -291,7 +291,7 @@ impl Simulation {
             let waits = visitor.tickets[0].as_ref().is_some_and(|ticket| ticket.admitted_at().is_none());
             let present = self.observed.line.find(answer.now, visitor.session);
             let active = present.is_some_and(|it| matches!(it.state, SessionLocation::Active { .. }));
-            waits && !active && visitor.phase == Phase::Waiting && visitor.arrival < Some(place.arrival)
+            waits && !active && visitor.phase == Phase::Waiting && visitor.arrival < Some(session.arrival)
         };
         let rank = self.visitors.iter().filter(ahead).count() as f64 + 1.0;
         self.report.position_too_low = self.report.position_too_low.max((rank - shown as f64) / rank);

@@ -58,7 +58,7 @@ impl Visitor {
     }
 
     /// Whether the session is still the one of the first answer, with its arrival.
-    pub(crate) fn owns(&self, place: &SessionState) -> bool {
-        place.session == self.session && self.arrival.is_none_or(|arrival| arrival == place.arrival)
+    pub(crate) fn owns(&self, session: &SessionState) -> bool {
+        session.id == self.session && self.arrival.is_none_or(|arrival| arrival == session.arrival)
     }
 }

@@ -80,7 +80,7 @@ mod tests {
         the_range_holds_where_a_rate_is_the_limit: RateLimited,
         the_range_holds_where_phones_fall_asleep: Phones,
         the_range_holds_among_robots: Robots,
-        the_range_holds_where_many_places_turn_over_quickly: Flash,
+        the_range_holds_where_many_slots_turn_over_quickly: Flash,
         the_range_holds_where_many_close_the_shop_without_a_word: Silent,
         the_range_holds_with_two_step_admission: TwoSteps,
         the_range_holds_where_visits_are_short: ShortVisits,

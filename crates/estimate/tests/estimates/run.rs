@@ -166,11 +166,11 @@ impl Run {
 
     /// The ticket of the visitor's last answer.
     fn ticket(&self, number: usize) -> Option<Ticket> {
-        let (signed_at, place, shown) = self.visitors[number].answer?;
+        let (signed_at, session, shown) = self.visitors[number].answer?;
         let epoch = self.line.rules().epoch;
         let token = self
             .signer
-            .sign_with_estimate(&self.queue, epoch, signed_at, &place, shown, TicketOrigin::default())
+            .sign_with_estimate(&self.queue, epoch, signed_at, &session, shown, TicketOrigin::default())
             .unwrap();
         Some(self.signer.verify(&self.queue, token.as_bytes()).unwrap())
     }
@@ -206,12 +206,12 @@ impl Run {
             let seconds = self.rng.between(REDEEMS_AFTER.0, REDEEMS_AFTER.1);
             return self.ask_after(now, number, seconds);
         }
-        let place = answer.place.expect("an open queue gives everybody a place");
-        if place.admitted_at.is_some() {
-            self.visitors[number].answer = Some((now, place, ShownEstimate::default()));
+        let session = answer.session.expect("an open queue gives everybody a position or a slot");
+        if session.admitted_at.is_some() {
+            self.visitors[number].answer = Some((now, session, ShownEstimate::default()));
             return self.shop(now, number);
         }
-        let expected = estimate_wait(self.line.rules(), &answer.flow(), now, place.position);
+        let expected = estimate_wait(self.line.rules(), &answer.flow(), now, session.position);
         let visitor = &mut self.visitors[number];
         let shown = expected.map(|expected| {
             let shown = Shown::after(visitor.shown.last(), now, expected, answer.pace.observed(now).age);
@@ -221,14 +221,14 @@ impl Run {
         let wait_ms = shown.map(|wait| wait.p50_ms);
         visitor.answer = Some((
             now,
-            place,
+            session,
             ShownEstimate { wait_ms, presumed: !answer.pace.observed(now).is_known(), ..ShownEstimate::default() },
         ));
-        let left = place.expires_at.since(now) / MICROS_PER_SECOND;
+        let left = session.expires_at.since(now) / MICROS_PER_SECOND;
         let due = wait_ms.map(|wait_ms| Micros(now.0 + wait_ms * 1000));
-        let full = self.line.rules().poll_ttl(now, &answer.pace.observed(now), Some(place.position), due);
+        let full = self.line.rules().poll_ttl(now, &answer.pace.observed(now), Some(session.position), due);
         let soonest = expected.into_iter().chain(shown).map(|wait| wait.seconds().p50).min();
-        let pause = poll_after(Some(place.position), soonest, full, Some(left), now);
+        let pause = poll_after(Some(session.position), soonest, full, Some(left), now);
         // Polls are late by the delays of the network and the browser.
         let pause = pause as f64 + self.rng.between(0.0, 0.3);
         self.ask_after(now, number, pause);

@@ -82,10 +82,10 @@ fn original_request(mut info: RequestInfo) -> Result<RequestInfo, GateError> {
         info.host = normalize_host(&authority);
         info.authority = authority;
     }
-    let place = |target: &OriginalTarget| (target.path.clone(), target.query.clone());
-    let (original, forwarded) = (original.as_ref().map(place), forwarded.as_ref().map(place));
-    let place = require_equal("X-Original-URL and X-Forwarded-Uri", original, forwarded)?;
-    (info.path, info.query) = place.unwrap_or_else(|| ("/".to_owned(), None));
+    let path_and_query = |target: &OriginalTarget| (target.path.clone(), target.query.clone());
+    let (original, forwarded) = (original.as_ref().map(path_and_query), forwarded.as_ref().map(path_and_query));
+    let target = require_equal("X-Original-URL and X-Forwarded-Uri", original, forwarded)?;
+    (info.path, info.query) = target.unwrap_or_else(|| ("/".to_owned(), None));
     info.take_code();
     // It would become a part of the host in the address.
     if !info.path.starts_with('/') {

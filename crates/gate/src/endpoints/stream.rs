@@ -212,7 +212,7 @@ impl VisitorStream {
         let (mut status, estimate) = match answer {
             Ok(StoreAnswer { queue, answer, .. }) => {
                 let has_line = answer.mode.accepts_joins() || answer.mode.admits() || answer.mode == Mode::Lobby;
-                if !self.is_renewed || (answer.place.is_none() && has_line) {
+                if !self.is_renewed || (answer.session.is_none() && has_line) {
                     self.is_over = true;
                     return None;
                 }
@@ -252,9 +252,9 @@ impl VisitorStream {
             account: self.ticket.account(),
             former: self.ticket.former(),
         };
-        let place = answer.place.as_ref();
-        let sign = |place| tickets.sign_with_estimate(queue, answer.epoch, answer.now, place, shown, origin);
-        let token = place.and_then(sign);
+        let session = answer.session.as_ref();
+        let sign = |session| tickets.sign_with_estimate(queue, answer.epoch, answer.now, session, shown, origin);
+        let token = session.and_then(sign);
         if let Some(ticket) = token.and_then(|token| tickets.verify(queue, token.as_bytes()).ok()) {
             self.ticket = ticket;
         }
@@ -331,7 +331,7 @@ mod tests {
             stream_url: None,
         });
         let answer = store.visit(&settings.id, Visit::joining(SessionId::random())).await.unwrap();
-        let ticket = gate.tickets.sign(&settings.id, 1, answer.now, &answer.place.unwrap(), None).unwrap();
+        let ticket = gate.tickets.sign(&settings.id, 1, answer.now, &answer.session.unwrap(), None).unwrap();
         let request =
             Request::get("/_vestibule/stream").header("host", "a.example").header("x-vestibule-ticket", ticket);
         let (mut parts, ()) = request.body(()).unwrap().into_parts();

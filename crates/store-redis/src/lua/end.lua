@@ -6,4 +6,4 @@
 -- Returns    { DONE, removal }: REMOVED_WAITING, REMOVED_ACTIVE or REMOVED_ABSENT
 -- Cost       O(log n); at most REAP_BATCH sessions expire and ADVANCE_BATCH are admitted on the way
 -- Rules      2, 6, 8
-return { DONE, end_session(ARGV[2], 'ended') }
+return { DONE, end_and_advance(ARGV[2], 'ended') }

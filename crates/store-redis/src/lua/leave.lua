@@ -17,4 +17,4 @@ local issued_at, ended_at = tonumber(ARGV[6]), nil
 if may_follow then ended_at = tombstones.at(ARGV[2]) end
 if ended_at and issued_at <= ended_at then return { DONE, REMOVED_ABSENT } end
 local returned = was_active and now < good_until(0, issued_at, unconfirmed)
-return { DONE, end_session(ARGV[2], 'left', unconfirmed and not may_follow, returned) }
+return { DONE, end_and_advance(ARGV[2], 'left', unconfirmed and not may_follow, returned) }

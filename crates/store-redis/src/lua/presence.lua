@@ -164,9 +164,9 @@ local function find_joined(session, by)
   end
 end
 
--- The visitor as the account who signed in: the session of the account takes over the place of the one that was found, which ends. If
--- it has a place itself, it keeps that. Returns session, code, position from 0, time of admission, arrival, and whether the place
--- of the account was kept.
+-- The visitor as the account who signed in: the session of the account takes over the position or slot of the one that was found,
+-- which ends. If it is present itself, it keeps its own. Returns session, code, position from 0, time of
+-- admission, arrival, and whether the account kept its own.
 function accounts.hand_over(session, code, position, admitted_at, arrival)
   local own = accounts.own
   -- An account that may not join now leaves the visitor who they are.
@@ -175,7 +175,7 @@ function accounts.hand_over(session, code, position, admitted_at, arrival)
   if held_code then
     -- Its slot is held for a last credential; the visitor stays who they are until then.
     if held_admitted and tombstones.covers(own, held_admitted) then return session, code, position, admitted_at, arrival end
-    if tombstones.end_place(session, 'left') == REMOVED_ABSENT then count('left', 1) end
+    if tombstones.end_session(session, 'left') == REMOVED_ABSENT then count('left', 1) end
     held_position = not held_admitted and call('ZRANK', LINE, own) or nil
     return own, held_code, held_position, held_admitted, held_arrival, true
   end

@@ -623,7 +623,7 @@ end
 -- by its visitor.
 -- `brief` means that its tickets are valid for claim_ttl only, and so is the tombstone of one that is not active. `returned` means
 -- that its own ticket could have restored it to a slot. Returns the kind of session removed. O(log n).
-function tombstones.end_place(session, event, brief, returned)
+function tombstones.end_session(session, event, brief, returned)
   local was_ended, removal = tombstones.at(session), REMOVED_ABSENT
   local arrival, admitted_at = tonumber(call('ZSCORE', LINE, session)), nil
   if arrival then
@@ -662,10 +662,10 @@ function tombstones.end_place(session, event, brief, returned)
 end
 
 -- The same as an operation, which then admits to what it frees. O(batch * log n).
-local function end_session(session, event, brief, returned)
+local function end_and_advance(session, event, brief, returned)
   reap(REAP_BATCH)
   tombstones.clear(REAP_BATCH)
-  local removal = tombstones.end_place(session, event, brief, returned)
+  local removal = tombstones.end_session(session, event, brief, returned)
   advance()
   return removal
 end

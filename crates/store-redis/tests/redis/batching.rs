@@ -23,7 +23,7 @@ async fn concurrent_visits_are_batched_in_order_of_arrival() {
     server.command("CONFIG RESETSTAT");
     let queue = queue();
     let answers = join_all((0..VISITS).map(|number| store.visit(&queue, joining(number)))).await;
-    let arrivals: Vec<_> = answers.into_iter().map(|answer| answer.unwrap().place.unwrap().arrival).collect();
+    let arrivals: Vec<_> = answers.into_iter().map(|answer| answer.unwrap().session.unwrap().arrival).collect();
     assert!(arrivals.is_sorted_by(|one, next| one < next), "{arrivals:?}");
     let scripts = server.calls()["fcall"];
     assert!(scripts <= 2 + u64::from(VISITS).div_ceil(TOGETHER) + 1, "{scripts} scripts");

@@ -254,7 +254,7 @@ impl Pair<'_> {
     }
 
     fn keep(&mut self, answer: &VisitAnswer) {
-        if answer.place.is_some() {
+        if answer.session.is_some() {
             self.held.push(self.tickets.of(answer));
         }
         self.census = Some(answer.census());

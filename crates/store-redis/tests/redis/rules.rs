@@ -26,9 +26,9 @@ async fn lost_queue_is_restored_and_returners_come_first() {
     let outcome = room.store.put_settings(&restored, PutMode::Restore).await.unwrap();
     assert_eq!(outcome, PutOutcome::Stored(12));
     let newcomer = room.visit(joining(2)).await;
-    assert!(newcomer.recovering && newcomer.place.unwrap().admitted_at.is_none());
+    assert!(newcomer.recovering && newcomer.session.unwrap().admitted_at.is_none());
     let back = room.visit(Visit::keeping(held)).await;
-    assert_eq!(back.place.unwrap().position, 1);
+    assert_eq!(back.session.unwrap().position, 1);
     assert_eq!(room.store.put_settings(&restored, PutMode::Restore).await.unwrap(), PutOutcome::Conflict(12));
     room.pass_seconds(60);
     assert_eq!(room.store.purge(&queue(), 0).await.unwrap().admitted, 0, "both have expired by then");
@@ -42,7 +42,7 @@ async fn lost_state_key_counts_as_a_lost_state() {
     assert!(stats.recovering && stats.state_since == START);
     room.pass_seconds(1);
     let answer = room.visit(joining(1)).await;
-    assert!(answer.recovering && answer.place.unwrap().admitted_at.is_none());
+    assert!(answer.recovering && answer.session.unwrap().admitted_at.is_none());
     assert_eq!(room.store.stats(&queue()).await.unwrap().state_since.0, START.0 + 1_000_000);
 }
 
@@ -58,9 +58,9 @@ async fn single_lost_key_starts_recovery() {
         room.server.command(&format!("DEL vestibule:{{acme-tour}}:{key}"));
         room.pass_seconds(1);
         let newcomer = room.visit(joining(3)).await;
-        assert!(newcomer.recovering && newcomer.place.unwrap().admitted_at.is_none(), "{key}");
-        assert_eq!(room.visit(Visit::keeping(waiting)).await.place.unwrap().position, 1, "{key}");
-        assert!(room.visit(Visit::keeping(active)).await.place.unwrap().admitted_at.is_some(), "{key}");
+        assert!(newcomer.recovering && newcomer.session.unwrap().admitted_at.is_none(), "{key}");
+        assert_eq!(room.visit(Visit::keeping(waiting)).await.session.unwrap().position, 1, "{key}");
+        assert!(room.visit(Visit::keeping(active)).await.session.unwrap().admitted_at.is_some(), "{key}");
         let stats = room.store.stats(&queue()).await.unwrap();
         assert_eq!((stats.active, stats.waiting, stats.reserved), (1, 2, 0), "{key}");
     }
@@ -98,7 +98,7 @@ async fn field_of_a_newer_version_is_ignored_and_kept() {
     let add = "redis.call('HSET',KEYS[1],'rules',cmsgpack.pack(r));return 1";
     let with = format!("EVAL \"local r=cmsgpack.unpack(redis.call('HGET',KEYS[1],'rules'));r.opens_at=17;{add}\" 1");
     room.server.command(&format!("{with} vestibule:{{acme-tour}}:settings"));
-    assert!(room.visit(joining(1)).await.place.unwrap().admitted_at.is_some());
+    assert!(room.visit(joining(1)).await.session.unwrap().admitted_at.is_some());
     room.store.put_settings(&settings(&json!({ "quota": 2 })), PutMode::Always).await.unwrap();
     assert_eq!(room.store.stats(&queue()).await.unwrap().rules.quota, 2);
     let rules = "cmsgpack.unpack(redis.call('HGET',KEYS[1],'rules'))";
@@ -190,7 +190,7 @@ async fn poll_without_changes_writes_nothing() {
     let changes = |info: &str| info.lines().find(|line| line.starts_with("rdb_changes")).unwrap().to_owned();
     let before = changes(&room.server.command("INFO persistence"));
     let answer = room.visit(Visit::keeping(ticket)).await;
-    assert_eq!(answer.place.unwrap().position, 1);
+    assert_eq!(answer.session.unwrap().position, 1);
     assert_eq!(changes(&room.server.command("INFO persistence")), before);
 }
 

@@ -27,7 +27,7 @@ fn binary() -> String {
 }
 
 /// A port below those that systems give to outgoing connections, so that nobody takes it before the server does. Each process
-/// begins at a place of its own.
+/// begins at a number of its own.
 pub(crate) fn free_port() -> u16 {
     static WALKED: AtomicU32 = AtomicU32::new(0);
     loop {

@@ -57,14 +57,14 @@ impl Tickets {
     }
 
     pub(crate) fn of(&self, answer: &VisitAnswer) -> Ticket {
-        let place = answer.place.unwrap();
+        let state = answer.session.unwrap();
         let shown =
-            ShownEstimate { position: Some(place.position), census: Some(answer.census()), ..ShownEstimate::default() };
-        let is_account = ACCOUNTS.map(session).any(|account| account == place.session);
+            ShownEstimate { position: Some(state.position), census: Some(answer.census()), ..ShownEstimate::default() };
+        let is_account = ACCOUNTS.map(session).any(|account| account == state.id);
         let code = || "AAAAAAAAAAAAAAAAAAAAAA".parse().unwrap();
         let account = is_account.then(|| TicketAccount { fingerprint: 7, code: code() });
         let origin = TicketOrigin { account, ..TicketOrigin::default() };
-        let token = self.0.sign_with_estimate(&queue(), answer.epoch, answer.now, &place, shown, origin).unwrap();
+        let token = self.0.sign_with_estimate(&queue(), answer.epoch, answer.now, &state, shown, origin).unwrap();
         self.0.verify(&queue(), token.as_bytes()).unwrap()
     }
 

@@ -34,14 +34,14 @@ impl OrderCheck {
     }
 }
 
-/// A place in the order: a drawn number, or else an instant.
+/// A key of the order: a drawn number, or else an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum OrderKey {
     Drawn(u32),
     Came(SimTime),
 }
 
-impl Place {
+impl OrderKey {
     fn of(trace: &VisitorTrace, at: SimTime) -> Self {
         trace.number.map_or(Self::Came(at), Self::Drawn)
     }
@@ -57,13 +57,13 @@ impl Place {
 
 /// A waiting visitor: arrived at `joined` at the latest, and still waited at `last_waiting`.
 struct Older {
-    joined: Place,
+    joined: OrderKey,
     last_waiting: SimTime,
 }
 
 /// An admitted visitor: arrived at `arrived` at the earliest, and was admitted at `admitted` at the latest.
 struct Younger {
-    arrived: Place,
+    arrived: OrderKey,
     admitted: SimTime,
     stayed_present: bool,
 }
@@ -78,11 +78,11 @@ fn compared(
     arrival: impl Fn(&VisitorTrace) -> Option<ArrivalInterval>,
 ) -> (Vec<Older>, Vec<Younger>) {
     let older = |trace: &VisitorTrace| {
-        Some(Older { joined: Place::of(trace, arrival(trace)?.1), last_waiting: trace.last_waiting? })
+        Some(Older { joined: OrderKey::of(trace, arrival(trace)?.1), last_waiting: trace.last_waiting? })
     };
     let olders = traces.iter().filter(|trace| trace.stayed_present()).filter_map(older).collect();
     let younger = |trace: &VisitorTrace| {
-        let (arrived, admitted) = (Place::of(trace, arrival(trace)?.0), trace.admitted?);
+        let (arrived, admitted) = (OrderKey::of(trace, arrival(trace)?.0), trace.admitted?);
         Some(Younger { arrived, admitted, stayed_present: trace.stayed_present() })
     };
     let youngers = traces.iter().filter(|trace| admitted(trace)).filter_map(younger).collect();
@@ -120,7 +120,7 @@ pub fn check_order(traces: &[VisitorTrace]) -> OrderCheck {
 fn worst(olders: &mut [Older], youngers: &mut [Younger]) -> (u64, f64) {
     olders.sort_by_key(|older| older.last_waiting);
     youngers.sort_by_key(|younger| younger.admitted);
-    let (mut next, mut youngest, mut inverted, mut worst) = (0, Place::Drawn(0), 0, 0.0_f64);
+    let (mut next, mut youngest, mut inverted, mut worst) = (0, OrderKey::Drawn(0), 0, 0.0_f64);
     for older in olders {
         while let Some(younger) = youngers.get(next).filter(|younger| younger.admitted < older.last_waiting) {
             youngest = youngest.max(younger.arrived);

@@ -76,8 +76,8 @@ mod tests {
         let rules = LineRules { protection: Protection::without_pre_tickets(), ..LineRules::with_quota(1) };
         let mut line = Line::new(rules, admitted_at, false);
         let mut ticket = |at| {
-            let place = line.visit(at, &Visit::joining(SessionId::random())).place.unwrap();
-            let token = signer.sign(&queue, 1, Micros(at.0 + 250), &place, None).unwrap();
+            let session = line.visit(at, &Visit::joining(SessionId::random())).session.unwrap();
+            let token = signer.sign(&queue, 1, Micros(at.0 + 250), &session, None).unwrap();
             Ticket::of(&set_cookie(&token))
         };
         let admitted = Ticket { lobby: false, admitted_for_us: Some(250), slot_ms: Some(29_999) };

@@ -263,7 +263,7 @@ impl VirtualGate {
         };
         let visit = Visit { client, ..visit };
         let mut answer = self.line.visit(instant(now), &visit);
-        if answer.place.is_none() {
+        if answer.session.is_none() {
             let session_of = &mut self.sessions[number as usize];
             let had_session = session_of.ticket.take().is_some();
             let was_turned_away =
@@ -283,17 +283,17 @@ impl VirtualGate {
             VisitKind::NeedsProof(difficulty) => self.require_proof(now, number, difficulty),
             _ => {}
         }
-        if let Some(place) = &answer.place {
+        if let Some(session) = &answer.session {
             self.sessions[number as usize].pre_ticket = None;
-            if place.admitted_at.is_none() {
-                self.order.insert((place.arrival, number));
+            if session.admitted_at.is_none() {
+                self.order.insert((session.arrival, number));
             }
             let held = self.session_of(number).ticket.as_ref();
-            let confirms = |ticket: &Ticket| ticket.is_unconfirmed() && place.confirmed || ticket.is_new_from_lobby();
-            if held.is_none_or(|ticket| ticket.admitted_at() != place.admitted_at || confirms(ticket)) {
-                self.sign(now, number, place);
+            let confirms = |ticket: &Ticket| ticket.is_unconfirmed() && session.confirmed || ticket.is_new_from_lobby();
+            if held.is_none_or(|ticket| ticket.admitted_at() != session.admitted_at || confirms(ticket)) {
+                self.sign(now, number, session);
             }
-            if !place.confirmed {
+            if !session.confirmed {
                 self.confirm(now, number);
             }
         }
@@ -303,14 +303,14 @@ impl VirtualGate {
     /// A page returns its ticket within seconds. That poll is simulated at once, since later ones may be skipped.
     fn confirm(&mut self, now: SimTime, number: u32) {
         let Some(ticket) = self.session_of(number).ticket.clone() else { return };
-        if let Some(place) = self.line.visit(instant(now), &Visit::keeping(ticket)).place {
-            self.sign(now, number, &place);
+        if let Some(session) = self.line.visit(instant(now), &Visit::keeping(ticket)).session {
+            self.sign(now, number, &session);
         }
     }
 
-    fn sign(&mut self, now: SimTime, number: u32, place: &SessionState) {
-        let position = (place.position > 0).then_some(place.position);
-        let token = self.signer.sign(&self.queue, self.rules.epoch, instant(now), place, position);
+    fn sign(&mut self, now: SimTime, number: u32, session: &SessionState) {
+        let position = (session.position > 0).then_some(session.position);
+        let token = self.signer.sign(&self.queue, self.rules.epoch, instant(now), session, position);
         let ticket = token.and_then(|token| self.signer.verify(&self.queue, token.as_bytes()).ok());
         self.sessions[number as usize].ticket = ticket;
     }
@@ -321,14 +321,14 @@ impl VirtualGate {
             return;
         };
         if ticket.admitted_at().is_none() {
-            let (session, arrival, position) = (*session, ticket.arrival(), *shown_position);
+            let (id, arrival, position) = (*session, ticket.arrival(), *shown_position);
             let expires_at = instant(now);
             // A ticket newer than the last use of the line would show a loss of its state.
             self.line.visit(expires_at, &Visit::default());
             self.sign(
                 now,
                 number,
-                &SessionState { session, arrival, admitted_at: None, position, expires_at, confirmed: true },
+                &SessionState { id, arrival, admitted_at: None, position, expires_at, confirmed: true },
             );
         }
     }

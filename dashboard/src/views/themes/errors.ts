@@ -21,8 +21,8 @@ export function themeErrors(problem: Problem | undefined): ThemeError[] {
   return problem.errors.map((error) => {
     const { field } = error
     const [, path, line] = /^(.*?)(?::(\d+))?$/.exec(field ?? '') ?? []
-    const place = { ...(path && path !== '.' && { path }), ...(line && { line: Number(line) }) }
-    return { ...place, message: serverText(error, error.detail), ...(FOREIGN.includes(error.code) && { lang: 'en' }) }
+    const location = { ...(path && path !== '.' && { path }), ...(line && { line: Number(line) }) }
+    return { ...location, message: serverText(error, error.detail), ...(FOREIGN.includes(error.code) && { lang: 'en' }) }
   })
 }
 

@@ -76,14 +76,14 @@ async fn write(queues: &JobQueues, settings: impl IntoIterator<Item = Value>) {
 
 /// The Redis of the jobs is down for a while; that of the store is not.
 pub(super) async fn job_queues_are_unreadable(watch: &Watch, measured: &Measured) {
-    let place = measured.metrics.address();
+    let label = measured.metrics.address();
     let backend = Arc::new(RedisJobs::connect(&measured.jobs.url(), patient()).unwrap());
     let queues = job_queues(&measured.redis.url(), &backend);
     write(&queues, [json!({ "id": "elsewhere", "target": { "kind": "pull" } })]).await;
     measured.jobs.kill();
-    watch.fires("VestibuleJobQueuesUnreadable", place).await;
+    watch.fires("VestibuleJobQueuesUnreadable", label).await;
     measured.jobs.restart().await;
-    watch.resolves("VestibuleJobQueuesUnreadable", place).await;
+    watch.resolves("VestibuleJobQueuesUnreadable", label).await;
 }
 
 fn change_of(mut value: Value) -> JobQueueChange {

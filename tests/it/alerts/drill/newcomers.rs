@@ -47,8 +47,8 @@ impl<'a> Newcomers<'a> {
     /// A newcomer who comes back with the ticket.
     async fn join_and_confirm(&self, client: JoinClient) {
         let answer = self.join(client).await;
-        let place = answer.place.unwrap();
-        let token = self.signer.sign(&self.queue, answer.epoch, answer.now, &place, None).unwrap();
+        let session = answer.session.unwrap();
+        let token = self.signer.sign(&self.queue, answer.epoch, answer.now, &session, None).unwrap();
         self.visit(Visit::keeping(self.signer.verify(&self.queue, token.as_bytes()).unwrap())).await;
     }
 

@@ -11,16 +11,16 @@ impl VirtualGate {
     pub(super) fn answer_robot(&mut self, now: SimTime, number: u32) -> GateResponse {
         let (session, client) = (self.rng.session(), self.client_of(number));
         let answer = self.line.visit(instant(now), &Visit { client, ..Visit::joining(session) });
-        if answer.place.is_some_and(|place| place.admitted_at.is_none()) {
+        if answer.session.is_some_and(|session| session.admitted_at.is_none()) {
             let due = SimTime(now.add_seconds(self.rules.claim_ttl as f64).0.saturating_sub(1));
             self.robots.push_back(WaitingRobot { due, number, session });
         }
-        match answer.place.filter(|place| place.admitted_at.is_some()) {
-            Some(place) => {
-                let slot_ms = place.expires_at.since(answer.now) / MICROS_PER_MILLI;
+        match answer.session.filter(|session| session.admitted_at.is_some()) {
+            Some(session) => {
+                let slot_ms = session.expires_at.since(answer.now) / MICROS_PER_MILLI;
                 GateResponse::Site { slot_ms: u32::try_from(slot_ms).ok() }
             }
-            None => GateResponse::QueuePage { poll_after_ms: 2000, ticket: answer.place.is_some(), lobby: false },
+            None => GateResponse::QueuePage { poll_after_ms: 2000, ticket: answer.session.is_some(), lobby: false },
         }
     }
 

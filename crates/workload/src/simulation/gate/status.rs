@@ -20,9 +20,9 @@ impl VirtualGate {
     }
 
     pub(super) fn tell(&mut self, now: SimTime, number: u32, kind: RequestKind, answer: &VisitAnswer) -> GateResponse {
-        let admitted = answer.place.is_some_and(|place| place.admitted_at.is_some());
+        let admitted = answer.session.is_some_and(|session| session.admitted_at.is_some());
         let drawing = answer.mode == Mode::Draw && !admitted;
-        let position = answer.place.filter(|_| !admitted && !drawing).map(|place| place.position);
+        let position = answer.session.filter(|_| !admitted && !drawing).map(|session| session.position);
         let seen = answer.pace.observed(answer.now);
         let known_for = seen.age;
         let ranked = position.filter(|_| answer.mode.admits());
@@ -34,7 +34,7 @@ impl VirtualGate {
             Some(wait) => self.rules.poll_ttl(answer.now, &seen, position, Some(answer.now.add_seconds(wait.p50))),
             None => self.rules.waiting_ttl,
         };
-        let left = answer.place.map(|place| full.min(place.expires_at.since(answer.now) / MICROS_PER_SECOND));
+        let left = answer.session.map(|session| full.min(session.expires_at.since(answer.now) / MICROS_PER_SECOND));
         let is_asked = !matches!(kind, RequestKind::Enter | RequestKind::Page);
         let proof = match answer.kind {
             VisitKind::NeedsProof(_) if is_asked => self.solve(now, number),
@@ -72,7 +72,7 @@ impl VirtualGate {
         match kind {
             RequestKind::Enter | RequestKind::Page if admitted => GateResponse::Site { slot_ms: None },
             RequestKind::Enter | RequestKind::Page => {
-                GateResponse::QueuePage { poll_after_ms, ticket: answer.place.is_some(), lobby: false }
+                GateResponse::QueuePage { poll_after_ms, ticket: answer.session.is_some(), lobby: false }
             }
             _ => GateResponse::Status(ReportedStatus {
                 state: match answer.kind {
@@ -81,9 +81,9 @@ impl VirtualGate {
                     _ if drawing => VisitorState::Lobby,
                     _ => VisitorState::Waiting,
                 },
-                session: if answer.place.is_some() { session } else { 0 },
+                session: if answer.session.is_some() { session } else { 0 },
                 position: u32::try_from(shown).unwrap_or(u32::MAX),
-                joined_at: answer.place.map_or(0, |place| place.arrival.0),
+                joined_at: answer.session.map_or(0, |session| session.arrival.0),
                 number: drawn,
                 drawing,
                 wait,

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use vestibule_core::line::Visit;
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{SettingsStore as _, VisitStore as _};
-use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Ticket, TicketSigner};
+use vestibule_core::{KeyList, PutMode, QueueId, SessionId, ShownStatus, Ticket, TicketOrigin, TicketSigner};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::{Redis, Value};
 
@@ -67,7 +67,7 @@ async fn a_line(store: &RedisStore) -> (QueueId, Ticket) {
         .map(|_| async { store.visit(&settings.id, Visit::joining(SessionId::random())).await.unwrap() });
     let answers: Vec<_> = visits.buffered(64).collect().await;
     let (signer, answer) = (TicketSigner::new(&KeyList::of_bytes("bench", [7; 32])).unwrap(), answers[WAITING / 2]);
-    let token = signer.sign(&settings.id, answer.epoch, answer.now, &answer.session.unwrap(), None).unwrap();
+    let token = signer.sign(&settings.id, &answer, ShownStatus::default(), TicketOrigin::default()).unwrap();
     let ticket = signer.verify(&settings.id, token.as_bytes()).unwrap();
     (settings.id, ticket)
 }

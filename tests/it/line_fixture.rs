@@ -9,12 +9,12 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use vestibule_core::line::{
-    JoinClient, ListedSession, PageStart, ProtectionReport, Removed, SessionList, SessionLocation, SessionPage,
-    SessionState, Stats, Visit, VisitAnswer,
+    JoinClient, ListedSession, PageStart, ProtectionReport, Removed, SessionList, SessionLocation, SessionPage, Stats,
+    Visit, VisitAnswer,
 };
 use vestibule_core::settings::Settings;
 use vestibule_core::{
-    Clock, FirstVisit, KeyList, ManualClock, Micros, PreTicket, PutMode, PutOutcome, QueueId, SessionId, ShownEstimate,
+    Clock, FirstVisit, KeyList, ManualClock, Micros, PreTicket, PutMode, PutOutcome, QueueId, SessionId, ShownStatus,
     Store, Ticket, TicketAccount, TicketOrigin, TicketSigner,
 };
 use vestibule_records::RecordStore;
@@ -133,8 +133,7 @@ impl StoreFixture {
 
     /// The ticket that the gate would set after this answer, if the session is waiting or active.
     pub(crate) fn ticket(&self, queue: &QueueId, answer: &VisitAnswer) -> Option<Ticket> {
-        let session = answer.session?;
-        Some(self.ticket_with_wait(queue, answer, session, None))
+        self.ticket_with_wait(queue, answer, None)
     }
 
     /// The same ticket of a visitor who was shown this wait, in milliseconds.
@@ -142,16 +141,12 @@ impl StoreFixture {
         &self,
         queue: &QueueId,
         answer: &VisitAnswer,
-        session: SessionState,
         wait_ms: Option<u64>,
-    ) -> Ticket {
-        let estimate =
-            ShownEstimate { position: Some(session.position), wait_ms, presumed: false, census: Some(answer.census()) };
-        let signed = self
-            .signer
-            .sign_with_estimate(queue, answer.epoch, answer.now, &session, estimate, TicketOrigin::default())
-            .unwrap();
-        self.signer.verify(queue, signed.as_bytes()).unwrap()
+    ) -> Option<Ticket> {
+        let position = answer.session.map(|session| session.position);
+        let shown = ShownStatus { position, wait_ms, presumed: false };
+        let signed = self.signer.sign(queue, answer, shown, TicketOrigin::default())?;
+        Some(self.signer.verify(queue, signed.as_bytes()).unwrap())
     }
 
     /// The pre-ticket of a first visit from a network, as a gate reads it in a request from another.
@@ -291,12 +286,11 @@ impl LineFixture<'_> {
 
     /// The ticket that the gate sets for the session of a code of this batch, if a visitor with an account uses it.
     pub(crate) fn account_ticket_in_batch(&self, answer: &VisitAnswer, batch: Option<u16>) -> Ticket {
-        let session = answer.session.unwrap();
         let code = "AAAAAAAAAAAAAAAAAAAAAA".parse().unwrap();
         let account = Some(TicketAccount { fingerprint: 7, code });
-        let (origin, shown) = (TicketOrigin { account, batch, ..TicketOrigin::default() }, ShownEstimate::default());
+        let (origin, shown) = (TicketOrigin { account, batch, ..TicketOrigin::default() }, ShownStatus::default());
         let signer = &self.stores.signer;
-        let token = signer.sign_with_estimate(&self.queue, answer.epoch, answer.now, &session, shown, origin).unwrap();
+        let token = signer.sign(&self.queue, answer, shown, origin).unwrap();
         signer.verify(&self.queue, token.as_bytes()).unwrap()
     }
 
@@ -341,9 +335,7 @@ impl LineFixture<'_> {
     /// A visit that shows the visitor this wait in seconds, which the new ticket says.
     pub(crate) async fn visit_and_show(&self, guest: &mut TestVisitor, wait: u64) -> VisitAnswer {
         let answer = self.visit(guest).await;
-        let ticket = answer
-            .session
-            .map(|session| self.stores.ticket_with_wait(&self.queue, &answer, session, Some(wait * 1000)));
+        let ticket = self.stores.ticket_with_wait(&self.queue, &answer, Some(wait * 1000));
         guest.ticket = ticket.expect("a position in line");
         answer
     }

@@ -9,7 +9,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use serde_json::json;
 use vestibule_core::line::{Line, Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
-use vestibule_core::{KeyList, Micros, SessionId, Ticket, TicketSigner};
+use vestibule_core::{KeyList, Micros, SessionId, ShownStatus, Ticket, TicketOrigin, TicketSigner};
 
 const WAITING: [u64; 3] = [1_000, 100_000, 1_000_000];
 const START: Micros = Micros(1_700_000_000_000_000);
@@ -55,8 +55,8 @@ impl Bench {
     }
 
     fn ticket(&self, answer: &VisitAnswer) -> Ticket {
-        let session = answer.session.unwrap();
-        let token = self.signer.sign(&self.settings.id, answer.epoch, answer.now, &session, None).unwrap();
+        let token =
+            self.signer.sign(&self.settings.id, answer, ShownStatus::default(), TicketOrigin::default()).unwrap();
         self.signer.verify(&self.settings.id, token.as_bytes()).unwrap()
     }
 

@@ -57,7 +57,7 @@ pub use support_code::{NotACode, ShortCode, VisitorCode, support_code};
 pub use time::{Clock, InvalidTimestamp, MICROS_PER_SECOND, ManualClock, Micros, SystemClock, Timestamp};
 pub use token::{
     COUNTER_ROWS, FirstVisit, Key, KeyError, KeyList, LobbyTicket, PASS_TTL, PassClaims, PassSigner, PrefixDigest,
-    PrefixKind, ShownEstimate, TicketError, TicketOrigin, TicketSigner, TokenDigest, is_key_id, is_pre_ticket,
+    PrefixKind, ShownStatus, TicketError, TicketOrigin, TicketSigner, TokenDigest, is_key_id, is_pre_ticket,
     verify_pass,
 };
 pub use visitor_status::{EndReason, EventStatus, JoinStep, VisitorState, VisitorStatus, WaitSeconds};

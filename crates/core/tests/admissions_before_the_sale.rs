@@ -5,11 +5,11 @@
 use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
-use vestibule_core::line::{Line, LineRules, Mode, SessionState, Visit};
+use vestibule_core::line::{Line, LineRules, Mode, Visit, VisitAnswer};
 use vestibule_core::settings::{Beacon, Event, Settings, beacon_randomness};
 use vestibule_core::{
-    Draw, KeyList, LobbyTicket, MICROS_PER_SECOND, Micros, QueueId, SaleKeys, SessionId, Ticket, TicketSigner,
-    Timestamp,
+    Draw, KeyList, LobbyTicket, MICROS_PER_SECOND, Micros, QueueId, SaleKeys, SessionId, ShownStatus, Ticket,
+    TicketOrigin, TicketSigner, Timestamp,
 };
 
 const SCHEDULES: u64 = 100_000;
@@ -56,12 +56,11 @@ impl<'a> Sale<'a> {
             let token = self.signer.sign_lobby(&self.queue, &self.event.id, &entry).unwrap();
             self.lobby.push(self.signer.verify_lobby(&self.queue, token.as_bytes()).unwrap());
         }
-        self.keep(now, answer.session.as_ref());
+        self.keep(&answer);
     }
 
-    fn keep(&mut self, now: Micros, session: Option<&SessionState>) {
-        if let Some(session) = session {
-            let token = self.signer.sign(&self.queue, self.line.rules().epoch, now, session, None).unwrap();
+    fn keep(&mut self, answer: &VisitAnswer) {
+        if let Some(token) = self.signer.sign(&self.queue, answer, ShownStatus::default(), TicketOrigin::default()) {
             self.waiting.push(self.signer.verify(&self.queue, token.as_bytes()).unwrap());
         }
     }

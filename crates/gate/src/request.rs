@@ -377,7 +377,7 @@ fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
 mod tests {
     use vestibule_core::line::{Line, SessionState, Visit, VisitAnswer, VisitKind};
     use vestibule_core::settings::Settings;
-    use vestibule_core::{FirstVisit, KeyList, SessionId};
+    use vestibule_core::{FirstVisit, KeyList, SessionId, ShownStatus, TicketOrigin};
 
     use super::*;
 
@@ -445,7 +445,8 @@ mod tests {
             let sessions = [SessionId::random(), SessionId::random(), SessionId::random()];
             let mut line = Line::new(queue.settings.line.clone(), now, false);
             let visit = Visit::joining(sessions[1]);
-            let answer = VisitAnswer { kind: VisitKind::Lobby, ..line.visit(now, &Visit::default()) };
+            let nobody = line.visit(now, &Visit::default());
+            let answer = VisitAnswer { kind: VisitKind::Lobby, ..nobody };
             let session = SessionState {
                 id: sessions[0],
                 arrival: now,
@@ -454,9 +455,10 @@ mod tests {
                 expires_at: now.add_seconds(60),
                 confirmed: true,
             };
+            let joined = VisitAnswer { session: Some(session), ..nobody };
             let first = FirstVisit::new(1, sessions[2], now);
             let tokens = [
-                signer.sign(id, 1, now, &session, None),
+                signer.sign(id, &joined, ShownStatus::default(), TicketOrigin::default()),
                 signer.sign_lobby(id, &"sale".parse().unwrap(), &answer.lobby_entry(&visit).unwrap()),
                 signer.sign_first_visit(id, &first, None),
             ];

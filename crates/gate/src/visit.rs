@@ -6,7 +6,7 @@ use tracing::debug;
 use vestibule_core::line::{JoinClient, Mode, SessionState, VisitAnswer, VisitKind};
 use vestibule_core::settings::{Identity, StoreFailure};
 use vestibule_core::{
-    JoinStep, LobbyTicket, Micros, ShownEstimate, StoreError, Ticket, TicketOrigin, VisitorState, VisitorStatus,
+    JoinStep, LobbyTicket, Micros, ShownStatus, StoreError, Ticket, TicketOrigin, VisitorState, VisitorStatus,
 };
 use vestibule_estimate::WaitRange;
 use vestibule_runtime::{Outcome, Queue};
@@ -299,7 +299,7 @@ fn from_store_answer(gate: &Gate, found: StoreAnswer, ticket: Option<&Ticket>) -
         status = lobby::lobby_status(&queue.settings, session, answer.now);
     }
     lobby::add_number(gate, &queue.settings, answer.now, ticket, &mut status);
-    let shown = shown_estimate(answer, shown_before, &status, wait);
+    let shown = shown_status(answer, shown_before, &status, wait);
     let id = &queue.settings.id;
     let active = answer.session.filter(|session| session.admitted_at.is_some());
     let of_session = shown_before.filter(|ticket| status.session == Some(ticket.session()));
@@ -318,8 +318,7 @@ fn from_store_answer(gate: &Gate, found: StoreAnswer, ticket: Option<&Ticket>) -
         debug!(queue = %id, session = status.session.map(tracing::field::display), kind = ?answer.kind, state = status.state.as_str());
     }
     let origin = TicketOrigin { event: of_session.and_then(Ticket::event), batch, account, former };
-    let sign = |session| gate.tickets.sign_with_estimate(id, answer.epoch, answer.now, session, shown, origin);
-    let signed = answer.session.as_ref().and_then(sign).map(|token| {
+    let signed = gate.tickets.sign(id, answer, shown, origin).map(|token| {
         // The cookie outlives the browser session, so that a visitor who quits the browser keeps the position.
         let line = &queue.settings.line;
         NewTicket { token, max_age: line.hold_ttl.max(line.active_ttl), is_first: false }
@@ -334,17 +333,17 @@ fn from_store_answer(gate: &Gate, found: StoreAnswer, ticket: Option<&Ticket>) -
 }
 
 /// What a ticket says of the status that is shown with this answer.
-pub(crate) fn shown_estimate(
+pub(crate) fn shown_status(
     answer: &VisitAnswer,
     ticket: Option<&Ticket>,
     status: &VisitorStatus,
     wait: Option<WaitRange>,
-) -> ShownEstimate {
+) -> ShownStatus {
     let wait_ms = wait.map(|wait| wait.p50_ms);
     let presumed = wait_ms.is_some() && !answer.pace.observed(answer.now).is_known();
     // No position is shown while the order is drawn; the one that was shown before stays an upper bound.
     let before = ticket.and_then(Ticket::position).filter(|_| answer.mode == Mode::Draw);
-    ShownEstimate { position: status.position.or(before), wait_ms, presumed, census: Some(answer.census()) }
+    ShownStatus { position: status.position.or(before), wait_ms, presumed }
 }
 
 fn outcome_of(answer: &VisitAnswer, admitted: bool) -> Outcome {

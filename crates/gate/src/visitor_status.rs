@@ -155,7 +155,7 @@ pub(crate) fn unavailable(settings: &Settings, ticket: Option<&Ticket>, now: Mic
 mod tests {
     use serde_json::json;
     use vestibule_core::line::{Pace, SessionState, StayCounts};
-    use vestibule_core::{KeyList, SessionId, ShownEstimate, TicketOrigin, TicketSigner};
+    use vestibule_core::{KeyList, SessionId, ShownStatus, TicketOrigin, TicketSigner};
 
     use super::*;
 
@@ -196,12 +196,11 @@ mod tests {
     }
 
     /// A ticket that was signed this many seconds ago with this estimate.
-    fn ticket_signed(seconds: u64, shown: ShownEstimate) -> Ticket {
+    fn ticket_signed(seconds: u64, shown: ShownStatus) -> Ticket {
         let signer = TicketSigner::new(&KeyList::of_bytes("k1", [1; 32])).unwrap();
-        let (queue, signed_at) = ("tour".parse().unwrap(), Micros(NOW.0 - seconds * 1_000_000));
-        let ticket = signer
-            .sign_with_estimate(&queue, 1, signed_at, &answer(1).session.unwrap(), shown, TicketOrigin::default())
-            .unwrap();
+        let queue = "tour".parse().unwrap();
+        let answer = VisitAnswer { now: Micros(NOW.0 - seconds * 1_000_000), ..answer(1) };
+        let ticket = signer.sign(&queue, &answer, shown, TicketOrigin::default()).unwrap();
         signer.verify(&queue, ticket.as_bytes()).unwrap()
     }
 
@@ -216,26 +215,17 @@ mod tests {
         let (position, known) = shown(None);
         assert_eq!(position, 600);
         assert!((570..=615).contains(&known), "{known}");
-        let before = ticket_signed(
-            3,
-            ShownEstimate { position: Some(590), wait_ms: Some(900_000), presumed: false, census: None },
-        );
+        let before = ticket_signed(3, ShownStatus { position: Some(590), wait_ms: Some(900_000), presumed: false });
         let (position, wait) = shown(Some(&before));
         assert_eq!(position, 590, "somebody came back to an older position");
         assert!((870..=897).contains(&wait), "{wait}");
-        let long_ago = ticket_signed(
-            400,
-            ShownEstimate { position: Some(590), wait_ms: Some(900_000), presumed: false, census: None },
-        );
+        let long_ago = ticket_signed(400, ShownStatus { position: Some(590), wait_ms: Some(900_000), presumed: false });
         assert!(shown(Some(&long_ago)).1.abs_diff(known) <= 2);
     }
 
     #[test]
     fn the_shown_wait_ignores_the_first_admissions() {
-        let before = ticket_signed(
-            3,
-            ShownEstimate { position: Some(600), wait_ms: Some(900_000), presumed: false, census: None },
-        );
+        let before = ticket_signed(3, ShownStatus { position: Some(600), wait_ms: Some(900_000), presumed: false });
         let shown = |admissions: u64, ticket: Option<&Ticket>| {
             let mut answer = answer(600);
             let since = Micros(NOW.0 - 6_000_000);
@@ -256,10 +246,7 @@ mod tests {
         };
         let (known, soon) = ask_after(None);
         assert!((50..=70).contains(&known) && soon <= 3, "{known} and {soon}");
-        let before = ticket_signed(
-            3,
-            ShownEstimate { position: Some(60), wait_ms: Some(900_000), presumed: false, census: None },
-        );
+        let before = ticket_signed(3, ShownStatus { position: Some(60), wait_ms: Some(900_000), presumed: false });
         let (shown, as_soon) = ask_after(Some(&before));
         assert!(shown > 800 && as_soon <= 3, "{shown} and {as_soon}");
     }
@@ -289,10 +276,7 @@ mod tests {
 
     #[test]
     fn the_position_of_the_ticket_is_shown_until_all_have_returned() {
-        let before = ticket_signed(
-            70,
-            ShownEstimate { position: Some(590), wait_ms: Some(600_000), presumed: false, census: None },
-        );
+        let before = ticket_signed(70, ShownStatus { position: Some(590), wait_ms: Some(600_000), presumed: false });
         let mut answer = answer(4);
         let shown = |answer: &VisitAnswer, ticket| {
             let (shown, _) = visitor_status(&settings(), answer, ticket);

@@ -11,7 +11,7 @@ use vestibule_core::jobs::{Enqueued, JobBackend as _, JobQueueSettings};
 use vestibule_core::line::Visit;
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{SettingsStore as _, VisitStore as _};
-use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Ticket, TicketSigner};
+use vestibule_core::{KeyList, PutMode, QueueId, SessionId, ShownStatus, Ticket, TicketOrigin, TicketSigner};
 use vestibule_store_redis::{RedisJobs, RedisOptions, RedisStore};
 use vestibule_tests::Redis;
 
@@ -50,7 +50,7 @@ impl Visitor {
             .map(|_| async { store.visit(&settings.id, Visit::joining(SessionId::random())).await.unwrap() });
         let answers: Vec<_> = visits.buffered(64).collect().await;
         let (signer, answer) = (TicketSigner::new(&KeyList::of_bytes("bench", [7; 32])).unwrap(), answers[WAITING / 2]);
-        let token = signer.sign(&settings.id, answer.epoch, answer.now, &answer.session.unwrap(), None).unwrap();
+        let token = signer.sign(&settings.id, &answer, ShownStatus::default(), TicketOrigin::default()).unwrap();
         let ticket = signer.verify(&settings.id, token.as_bytes()).unwrap();
         Self { store, queue: settings.id, ticket }
     }

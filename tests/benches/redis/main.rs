@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{SettingsStore as _, VisitStore as _};
-use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Ticket, TicketSigner};
+use vestibule_core::{KeyList, PutMode, QueueId, SessionId, ShownStatus, Ticket, TicketOrigin, TicketSigner};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::Redis;
 
@@ -99,7 +99,8 @@ impl StoreFixture {
 
     fn ticket_of(&self, queue: &QueueId, answer: &VisitAnswer) -> Ticket {
         let session = answer.session.unwrap();
-        let token = self.signer.sign(queue, answer.epoch, answer.now, &session, Some(session.position)).unwrap();
+        let shown = ShownStatus { position: Some(session.position), ..ShownStatus::default() };
+        let token = self.signer.sign(queue, answer, shown, TicketOrigin::default()).unwrap();
         self.signer.verify(queue, token.as_bytes()).unwrap()
     }
 

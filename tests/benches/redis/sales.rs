@@ -9,7 +9,7 @@ use vestibule_core::line::{Visit, VisitKind};
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
 use vestibule_core::{
-    Clock as _, Draw, KeyList, LobbyTicket, Micros, PutMode, QueueId, SaleKeys, SessionId, ShownEstimate, SystemClock,
+    Clock as _, Draw, KeyList, LobbyTicket, Micros, PutMode, QueueId, SaleKeys, SessionId, ShownStatus, SystemClock,
     Ticket, TicketOrigin, Timestamp,
 };
 
@@ -99,19 +99,12 @@ impl StoreFixture {
         let visits = stream::iter(tickets.to_vec()).map(|ticket| async {
             let answer = self.store.visit(&self.queue, Visit::keeping(ticket)).await.unwrap();
             let session = answer.session.unwrap();
-            let shown = ShownEstimate {
+            let shown = ShownStatus {
                 position: Some(session.position),
                 wait_ms: Some(SHOWN_WAIT_MS),
-                ..ShownEstimate::default()
+                ..ShownStatus::default()
             };
-            let signed = self.signer.sign_with_estimate(
-                &self.queue,
-                answer.epoch,
-                answer.now,
-                &session,
-                shown,
-                TicketOrigin::default(),
-            );
+            let signed = self.signer.sign(&self.queue, &answer, shown, TicketOrigin::default());
             self.signer.verify(&self.queue, signed.unwrap().as_bytes()).unwrap()
         });
         visits.buffered(IN_FLIGHT).collect().await

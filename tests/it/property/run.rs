@@ -137,7 +137,7 @@ impl Run {
         let OperationResult::Visit(answer) = answer else { return None };
         let session = answer.session?;
         let wait_ms = self.visitors.wait_shown(answer, &session);
-        self.visitors.keep(&mut self.rng, self.reference.ticket_with_wait(&self.queue, answer, session, wait_ms));
+        self.visitors.keep(&mut self.rng, self.reference.ticket_with_wait(&self.queue, answer, wait_ms)?);
         Some(session.id)
     }
 

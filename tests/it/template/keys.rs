@@ -1,7 +1,10 @@
 //! The keys that the template makes, as the functions read them.
 
-use vestibule_core::line::SessionState;
-use vestibule_core::{KeyList, Micros, PassSigner, SaleKeys, SessionId, TicketSigner, verify_pass};
+use vestibule_core::line::{Line, LineRules, Visit};
+use vestibule_core::settings::Protection;
+use vestibule_core::{
+    KeyList, Micros, PassSigner, SaleKeys, SessionId, ShownStatus, TicketOrigin, TicketSigner, verify_pass,
+};
 use vestibule_metrics::MetricsToken;
 
 use super::stack::Stack;
@@ -32,11 +35,9 @@ impl Keys {
     }
 
     fn ticket(&self) -> String {
-        let session = SessionId::from_bytes([1; 14]);
-        let expires_at = NOW.add_seconds(60);
-        let session =
-            SessionState { id: session, arrival: NOW, admitted_at: None, position: 1, expires_at, confirmed: true };
-        self.tickets.sign(&"acme".parse().unwrap(), 1, NOW, &session, Some(1)).unwrap()
+        let rules = LineRules { protection: Protection::without_pre_tickets(), ..LineRules::with_quota(1) };
+        let answer = Line::new(rules, NOW, false).visit(NOW, &Visit::joining(SessionId::from_bytes([1; 14])));
+        self.tickets.sign(&"acme".parse().unwrap(), &answer, ShownStatus::default(), TicketOrigin::default()).unwrap()
     }
 
     fn takes(&self, ticket: &str) -> bool {

@@ -2,8 +2,8 @@
 
 use http::{HeaderValue, Request, StatusCode};
 use serde_json::json;
-use vestibule_core::line::SessionState;
-use vestibule_core::{KeyList, Micros, QueueId, SessionId, TicketSigner};
+use vestibule_core::line::{Line, LineRules, SessionState, Visit, VisitAnswer};
+use vestibule_core::{KeyList, Micros, QueueId, SessionId, ShownStatus, TicketOrigin, TicketSigner};
 use vestibule_tests::{GateUnderTest, TestResponse};
 
 use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, session_in, set_cookie};
@@ -18,14 +18,14 @@ direct_and_lambda! {
     latest_of_two_tickets_is_used,
 }
 
-/// A session that nobody has: at the head of every line.
-fn head(id: SessionId) -> SessionState {
+/// The ticket of a session that nobody has: at the head of every line.
+fn sign(keys: &KeyList, queue: &QueueId, now: Micros, id: SessionId) -> String {
     let arrival = Micros(1_000_000);
-    SessionState { id, arrival, admitted_at: None, position: 1, expires_at: Micros(0), confirmed: true }
-}
-
-fn sign(keys: &KeyList, queue: &QueueId, now: Micros, session: &SessionState) -> String {
-    TicketSigner::new(keys).unwrap().sign(queue, 1, now, session, Some(1)).unwrap()
+    let session = SessionState { id, arrival, admitted_at: None, position: 1, expires_at: Micros(0), confirmed: true };
+    let answer = Line::new(LineRules::with_quota(1), now, false).visit(now, &Visit::default());
+    let answer = VisitAnswer { session: Some(session), ..answer };
+    let shown = ShownStatus { position: Some(1), ..ShownStatus::default() };
+    TicketSigner::new(keys).unwrap().sign(queue, &answer, shown, TicketOrigin::default()).unwrap()
 }
 
 /// The parts of a token, its claims changed.
@@ -45,9 +45,9 @@ async fn forged_ticket_joins_at_the_end(setup: StoreSetup) {
     let now = fixture.stats().await.now;
     fixture.visitor().navigate("/").await;
     let mine = SessionId::random();
-    let genuine = sign(&GateUnderTest::ticket_keys(), &fixture.queue, now, &head(mine));
-    let other_secret = sign(&KeyList::of_bytes("ticket-1", [8; 32]), &fixture.queue, now, &head(mine));
-    let unknown_key = sign(&KeyList::of_bytes("ticket-9", [7; 32]), &fixture.queue, now, &head(mine));
+    let genuine = sign(&GateUnderTest::ticket_keys(), &fixture.queue, now, mine);
+    let other_secret = sign(&KeyList::of_bytes("ticket-1", [8; 32]), &fixture.queue, now, mine);
+    let unknown_key = sign(&KeyList::of_bytes("ticket-9", [7; 32]), &fixture.queue, now, mine);
     // {"alg":"none"}, {"alg":"none","kid":"ticket-1"}
     let unsigned = ["eyJhbGciOiJub25lIn0", "eyJhbGciOiJub25lIiwia2lkIjoidGlja2V0LTEifQ"]
         .map(|header| format!("{header}.{}.", genuine.split('.').nth(1).unwrap()));

@@ -59,6 +59,7 @@ pub use rate::{ADMISSION_COST, Bucket, CREDIT_MAX, ELAPSED_MAX, RATE_MAX, STEP_M
 pub use rules::{LineRules, PRESENCE_SHARE, QUOTA_MAX};
 pub use snapshot::LineSnapshot;
 pub use state::Line;
+pub(crate) use ticket::TicketClaims;
 pub use ticket::{Ticket, TicketAccount};
 pub use two_step::PreTicketLoad;
 pub use types::{

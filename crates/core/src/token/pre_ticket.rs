@@ -160,9 +160,11 @@ impl TicketSigner {
 mod tests {
     use serde_json::{Value, json};
 
+    use super::super::ticket::{ShownStatus, TicketOrigin};
     use super::*;
     use crate::KeyList;
-    use crate::line::SessionState;
+    use crate::line::{Line, LineRules, Visit};
+    use crate::settings::Protection;
 
     const NETWORK: &str = "203.0.113.0/24";
 
@@ -270,15 +272,9 @@ mod tests {
         let token = signer.sign_first_visit(&queue(), &visit(), Some(NETWORK)).unwrap();
         assert_eq!(signer.verify(&queue(), token.as_bytes()), Err(TicketError::UnknownKey));
         assert_eq!(signer.verify_lobby(&queue(), token.as_bytes()), Err(TicketError::UnknownKey));
-        let session = SessionState {
-            id: visit().session,
-            arrival: visit().at,
-            admitted_at: None,
-            position: 1,
-            expires_at: visit().at,
-            confirmed: true,
-        };
-        let ticket = signer.sign(&queue(), 1, visit().at, &session, None).unwrap();
+        let rules = LineRules { protection: Protection::without_pre_tickets(), ..LineRules::with_quota(1) };
+        let answer = Line::new(rules, visit().at, false).visit(visit().at, &Visit::joining(visit().session));
+        let ticket = signer.sign(&queue(), &answer, ShownStatus::default(), TicketOrigin::default()).unwrap();
         assert_eq!(signer.verify_pre_ticket(&queue(), ticket.as_bytes(), None), Err(TicketError::UnknownKey));
         assert!(is_pre_ticket(&token) && !is_pre_ticket(&ticket) && !is_pre_ticket("a.b"));
     }

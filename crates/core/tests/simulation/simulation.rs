@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use vestibule_core::line::{SessionLocation, SessionState, VisitAnswer, VisitKind};
 use vestibule_core::{
-    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, ShownEstimate, Ticket, TicketOrigin, TicketSigner,
-    poll_after,
+    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, ShownStatus, Ticket, TicketOrigin, TicketSigner, poll_after,
 };
 
 use crate::event_queue::{Event, EventQueue, later};
@@ -194,12 +193,9 @@ impl Simulation {
         let wait_ms = self.wait_shown(session, answer).map(|seconds| seconds * 1000);
         let presumed = !answer.pace.observed(answer.now).is_known();
         let position = self.position_shown(number, session, answer);
-        let shown = ShownEstimate { position, wait_ms, presumed, census: None };
+        let shown = ShownStatus { position, wait_ms, presumed };
         self.compare_position(session, shown.position, answer);
-        let token = self
-            .signer
-            .sign_with_estimate(&self.queue, answer.epoch, answer.now, session, shown, TicketOrigin::default())
-            .unwrap();
+        let token = self.signer.sign(&self.queue, answer, shown, TicketOrigin::default()).unwrap();
         let ticket = self.signer.verify(&self.queue, token.as_bytes()).unwrap();
         let visitor = &mut self.visitors[number];
         visitor.keep(ticket);

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use vestibule_core::line::{Line, LineRules, SessionState, Visit, VisitKind};
+use vestibule_core::line::{Line, LineRules, Visit, VisitAnswer, VisitKind};
 use vestibule_core::{
-    FirstVisit, KeyList, MICROS_PER_SECOND, Micros, PreTicket, QueueId, SessionId, ShownEstimate, Ticket, TicketOrigin,
+    FirstVisit, KeyList, MICROS_PER_SECOND, Micros, PreTicket, QueueId, SessionId, ShownStatus, Ticket, TicketOrigin,
     TicketSigner, poll_after,
 };
 use vestibule_estimate::estimate_wait;
@@ -55,7 +55,7 @@ enum Phase {
 struct Visitor {
     phase: Phase,
     /// The last answer, its time and the wait that it showed, which the ticket contains.
-    answer: Option<(Micros, SessionState, ShownEstimate)>,
+    answer: Option<(VisitAnswer, ShownStatus)>,
     /// The pre-ticket of the first visit, if that did not join.
     pre_ticket: Option<PreTicket>,
     /// Time of the next poll.
@@ -166,12 +166,8 @@ impl Run {
 
     /// The ticket of the visitor's last answer.
     fn ticket(&self, number: usize) -> Option<Ticket> {
-        let (signed_at, session, shown) = self.visitors[number].answer?;
-        let epoch = self.line.rules().epoch;
-        let token = self
-            .signer
-            .sign_with_estimate(&self.queue, epoch, signed_at, &session, shown, TicketOrigin::default())
-            .unwrap();
+        let (answer, shown) = self.visitors[number].answer?;
+        let token = self.signer.sign(&self.queue, &answer, shown, TicketOrigin::default()).unwrap();
         Some(self.signer.verify(&self.queue, token.as_bytes()).unwrap())
     }
 
@@ -208,7 +204,7 @@ impl Run {
         }
         let session = answer.session.expect("an open queue gives everybody a position or a slot");
         if session.admitted_at.is_some() {
-            self.visitors[number].answer = Some((now, session, ShownEstimate::default()));
+            self.visitors[number].answer = Some((answer, ShownStatus::default()));
             return self.shop(now, number);
         }
         let expected = estimate_wait(self.line.rules(), &answer.flow(), now, session.position);
@@ -220,9 +216,8 @@ impl Run {
         });
         let wait_ms = shown.map(|wait| wait.p50_ms);
         visitor.answer = Some((
-            now,
-            session,
-            ShownEstimate { wait_ms, presumed: !answer.pace.observed(now).is_known(), ..ShownEstimate::default() },
+            answer,
+            ShownStatus { wait_ms, presumed: !answer.pace.observed(now).is_known(), ..ShownStatus::default() },
         ));
         let left = session.expires_at.since(now) / MICROS_PER_SECOND;
         let due = wait_ms.map(|wait_ms| Micros(now.0 + wait_ms * 1000));

@@ -30,7 +30,7 @@ use crate::respond::{complete_status, finish, respond};
 use crate::state::Gate;
 use crate::store_visit::{StoreAnswer, StoreDeadline, visit_store};
 use crate::streams::{COMMENT, COMMENT_INTERVAL, LIFETIME_MAX, set_event_stream_headers};
-use crate::visit::{renew, shown_estimate, store_failed};
+use crate::visit::{renew, shown_status, store_failed};
 use crate::visit_intent::VisitIntent;
 use crate::visit_result::{VisitResult, decision};
 use crate::visitor_status::visitor_status;
@@ -245,16 +245,14 @@ impl VisitorStream {
     /// Keeps what the visitor is shown, for the next update.
     fn remember(&mut self, answer: &VisitAnswer, status: &VisitorStatus, wait: Option<WaitRange>) {
         let (tickets, queue, shown) =
-            (&self.gate.tickets, &status.queue, shown_estimate(answer, Some(&self.ticket), status, wait));
+            (&self.gate.tickets, &status.queue, shown_status(answer, Some(&self.ticket), status, wait));
         let origin = TicketOrigin {
             event: self.ticket.event(),
             batch: self.ticket.batch(),
             account: self.ticket.account(),
             former: self.ticket.former(),
         };
-        let session = answer.session.as_ref();
-        let sign = |session| tickets.sign_with_estimate(queue, answer.epoch, answer.now, session, shown, origin);
-        let token = session.and_then(sign);
+        let token = tickets.sign(queue, answer, shown, origin);
         if let Some(ticket) = token.and_then(|token| tickets.verify(queue, token.as_bytes()).ok()) {
             self.ticket = ticket;
         }
@@ -286,7 +284,7 @@ mod tests {
     use vestibule_core::line::Visit;
     use vestibule_core::settings::Settings;
     use vestibule_core::store::VisitStore as _;
-    use vestibule_core::{KeyList, ManualClock, Micros, PassSigner, SaleKeys, TicketSigner};
+    use vestibule_core::{KeyList, ManualClock, Micros, PassSigner, SaleKeys, ShownStatus, TicketSigner};
     use vestibule_proxy::{Proxy, ProxyLimits};
     use vestibule_runtime::{ConnectionCounts, CountLimits, Directory};
     use vestibule_store_memory::MemoryStore;
@@ -331,7 +329,7 @@ mod tests {
             stream_url: None,
         });
         let answer = store.visit(&settings.id, Visit::joining(SessionId::random())).await.unwrap();
-        let ticket = gate.tickets.sign(&settings.id, 1, answer.now, &answer.session.unwrap(), None).unwrap();
+        let ticket = gate.tickets.sign(&settings.id, &answer, ShownStatus::default(), TicketOrigin::default()).unwrap();
         let request =
             Request::get("/_vestibule/stream").header("host", "a.example").header("x-vestibule-ticket", ticket);
         let (mut parts, ()) = request.body(()).unwrap().into_parts();

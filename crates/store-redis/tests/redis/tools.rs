@@ -8,7 +8,7 @@ use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{SettingsStore as _, VisitStore as _};
 use vestibule_core::{
-    FirstVisit, KeyList, ManualClock, Micros, PreTicket, PutMode, QueueId, SessionId, ShownEstimate, Ticket,
+    FirstVisit, KeyList, ManualClock, Micros, PreTicket, PutMode, QueueId, SessionId, ShownStatus, Ticket,
     TicketAccount, TicketOrigin, TicketSigner,
 };
 use vestibule_store_redis::{RedisOptions, RedisStore};
@@ -58,13 +58,12 @@ impl Tickets {
 
     pub(crate) fn of(&self, answer: &VisitAnswer) -> Ticket {
         let state = answer.session.unwrap();
-        let shown =
-            ShownEstimate { position: Some(state.position), census: Some(answer.census()), ..ShownEstimate::default() };
+        let shown = ShownStatus { position: Some(state.position), ..ShownStatus::default() };
         let is_account = ACCOUNTS.map(session).any(|account| account == state.id);
         let code = || "AAAAAAAAAAAAAAAAAAAAAA".parse().unwrap();
         let account = is_account.then(|| TicketAccount { fingerprint: 7, code: code() });
         let origin = TicketOrigin { account, ..TicketOrigin::default() };
-        let token = self.0.sign_with_estimate(&queue(), answer.epoch, answer.now, &state, shown, origin).unwrap();
+        let token = self.0.sign(&queue(), answer, shown, origin).unwrap();
         self.0.verify(&queue(), token.as_bytes()).unwrap()
     }
 

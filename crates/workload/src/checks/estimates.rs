@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::visitor::{ShownEstimate, VisitorTrace};
+use crate::visitor::{EstimatedWait, VisitorTrace};
 
 /// Seconds after the admission within which a visitor learns of it: the poll interval near the front.
 const POLL_TOLERANCE: f64 = 2.0;
@@ -25,10 +25,10 @@ pub struct EstimateAccuracy {
 /// Measures the accuracy of the estimates that `of` selects; `None` without one.
 pub fn estimate_accuracy(
     traces: &[VisitorTrace],
-    of: impl Fn(&VisitorTrace) -> Option<ShownEstimate>,
+    of: impl Fn(&VisitorTrace) -> Option<EstimatedWait>,
 ) -> Option<EstimateAccuracy> {
     let compared = traces.iter().filter(|trace| trace.stayed_present());
-    let waits: Vec<(f64, ShownEstimate)> = compared
+    let waits: Vec<(f64, EstimatedWait)> = compared
         .filter_map(|trace| {
             let estimate = of(trace)?;
             Some((trace.admitted?.since(estimate.at), estimate))
@@ -37,14 +37,14 @@ pub fn estimate_accuracy(
     if waits.is_empty() {
         return None;
     }
-    let share = |test: &dyn Fn(&(f64, ShownEstimate)) -> bool| {
+    let share = |test: &dyn Fn(&(f64, EstimatedWait)) -> bool| {
         waits.iter().filter(|wait| test(wait)).count() as f64 / waits.len() as f64
     };
     let p90_coverage = share(&|(wait, estimate)| *wait <= f64::from(estimate.p90) + POLL_TOLERANCE);
     let range_coverage = share(&|(wait, estimate)| {
         *wait <= f64::from(estimate.p90) + POLL_TOLERANCE && *wait >= f64::from(estimate.p50)
     });
-    let median = |of: &dyn Fn(&(f64, ShownEstimate)) -> f64| {
+    let median = |of: &dyn Fn(&(f64, EstimatedWait)) -> f64| {
         let mut all: Vec<f64> = waits.iter().map(of).collect();
         all.sort_by(f64::total_cmp);
         all[all.len() / 2]
@@ -66,7 +66,7 @@ mod tests {
             let mut trace = VisitorTrace::new(VisitorKind::Person);
             (trace.arrived, trace.joined) = (Some(SimTime(0)), Some(SimTime(0)));
             trace.admitted = Some(SimTime::from_seconds(wait));
-            trace.first_estimate = Some(ShownEstimate { at: SimTime(0), p50, p90 });
+            trace.first_estimate = Some(EstimatedWait { at: SimTime(0), p50, p90 });
             trace
         };
         let traces = [trace(100.0, 10, 20), trace(100.0, 50, 120), trace(100.0, 110, 150)];

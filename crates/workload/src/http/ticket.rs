@@ -58,9 +58,9 @@ fn decoded<T: DeserializeOwned>(part: &str) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
-    use vestibule_core::line::{Line, LineRules, Visit};
+    use vestibule_core::line::{Line, LineRules, Visit, VisitAnswer};
     use vestibule_core::settings::Protection;
-    use vestibule_core::{KeyList, Micros, SessionId, TicketSigner};
+    use vestibule_core::{KeyList, Micros, SessionId, ShownStatus, TicketOrigin, TicketSigner};
 
     use super::*;
 
@@ -76,8 +76,9 @@ mod tests {
         let rules = LineRules { protection: Protection::without_pre_tickets(), ..LineRules::with_quota(1) };
         let mut line = Line::new(rules, admitted_at, false);
         let mut ticket = |at| {
-            let session = line.visit(at, &Visit::joining(SessionId::random())).session.unwrap();
-            let token = signer.sign(&queue, 1, Micros(at.0 + 250), &session, None).unwrap();
+            let answer = line.visit(at, &Visit::joining(SessionId::random()));
+            let answer = VisitAnswer { now: Micros(at.0 + 250), ..answer };
+            let token = signer.sign(&queue, &answer, ShownStatus::default(), TicketOrigin::default()).unwrap();
             Ticket::of(&set_cookie(&token))
         };
         let admitted = Ticket { lobby: false, admitted_for_us: Some(250), slot_ms: Some(29_999) };

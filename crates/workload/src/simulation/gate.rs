@@ -11,7 +11,7 @@ use vestibule_core::line::{
 };
 use vestibule_core::{
     ClientNetworks, KeyList, LobbyTicket, MICROS_PER_SECOND, Micros, POLL_NEAR, PreTicket, PrefixKind, QueueId,
-    SessionId, Ticket, TicketSigner, VisitorState, lobby_after,
+    SessionId, ShownStatus, Ticket, TicketOrigin, TicketSigner, VisitorState, lobby_after,
 };
 
 use super::devices::Devices;
@@ -291,7 +291,7 @@ impl VirtualGate {
             let held = self.session_of(number).ticket.as_ref();
             let confirms = |ticket: &Ticket| ticket.is_unconfirmed() && session.confirmed || ticket.is_new_from_lobby();
             if held.is_none_or(|ticket| ticket.admitted_at() != session.admitted_at || confirms(ticket)) {
-                self.sign(now, number, session);
+                self.sign(number, &answer);
             }
             if !session.confirmed {
                 self.confirm(now, number);
@@ -303,14 +303,16 @@ impl VirtualGate {
     /// A page returns its ticket within seconds. That poll is simulated at once, since later ones may be skipped.
     fn confirm(&mut self, now: SimTime, number: u32) {
         let Some(ticket) = self.session_of(number).ticket.clone() else { return };
-        if let Some(session) = self.line.visit(instant(now), &Visit::keeping(ticket)).session {
-            self.sign(now, number, &session);
+        let answer = self.line.visit(instant(now), &Visit::keeping(ticket));
+        if answer.session.is_some() {
+            self.sign(number, &answer);
         }
     }
 
-    fn sign(&mut self, now: SimTime, number: u32, session: &SessionState) {
-        let position = (session.position > 0).then_some(session.position);
-        let token = self.signer.sign(&self.queue, self.rules.epoch, instant(now), session, position);
+    fn sign(&mut self, number: u32, answer: &VisitAnswer) {
+        let position = answer.session.map(|session| session.position).filter(|position| *position > 0);
+        let shown = ShownStatus { position, ..ShownStatus::default() };
+        let token = self.signer.sign(&self.queue, answer, shown, TicketOrigin::default());
         let ticket = token.and_then(|token| self.signer.verify(&self.queue, token.as_bytes()).ok());
         self.sessions[number as usize].ticket = ticket;
     }
@@ -324,12 +326,9 @@ impl VirtualGate {
             let (id, arrival, position) = (*session, ticket.arrival(), *shown_position);
             let expires_at = instant(now);
             // A ticket newer than the last use of the line would show a loss of its state.
-            self.line.visit(expires_at, &Visit::default());
-            self.sign(
-                now,
-                number,
-                &SessionState { id, arrival, admitted_at: None, position, expires_at, confirmed: true },
-            );
+            let answer = self.line.visit(expires_at, &Visit::default());
+            let session = SessionState { id, arrival, admitted_at: None, position, expires_at, confirmed: true };
+            self.sign(number, &VisitAnswer { session: Some(session), ..answer });
         }
     }
 

@@ -3,7 +3,7 @@
 use vestibule_core::VisitorState;
 
 use super::{
-    GateResponse, Next, Phase, PollSpan, ProofNeeded, ReportedStatus, RequestKind, ShownEstimate, SkippedPolls, Visitor,
+    EstimatedWait, GateResponse, Next, Phase, PollSpan, ProofNeeded, ReportedStatus, RequestKind, SkippedPolls, Visitor,
 };
 use crate::hostile::ProofPolicy;
 use crate::sim_time::SimTime;
@@ -314,7 +314,7 @@ impl Visitor {
     fn record_estimate(&mut self, now: SimTime, status: &ReportedStatus) {
         let Some(wait) = status.wait else { return };
         let whole = |seconds: u64| u32::try_from(seconds).unwrap_or(u32::MAX);
-        let estimate = ShownEstimate { at: now, p50: whole(wait.p50), p90: whole(wait.p90) };
+        let estimate = EstimatedWait { at: now, p50: whole(wait.p50), p90: whole(wait.p90) };
         match self.trace.first_estimate {
             None => self.trace.first_estimate = Some(estimate),
             Some(first) if self.trace.later_estimate.is_none() && now.since(first.at) >= LATER_ESTIMATE_SECONDS => {

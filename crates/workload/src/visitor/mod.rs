@@ -13,7 +13,7 @@ mod trace;
 
 pub use messages::{GateResponse, PlannedRequest, PollSpan, ProofNeeded, ReportedStatus, RequestKind};
 pub(crate) use shop::KEEPALIVE_INTERVAL;
-pub use trace::{ShownEstimate, VisitorTrace};
+pub use trace::{EstimatedWait, VisitorTrace};
 
 use self::page_stream::PageStream;
 use crate::rng::Rng;

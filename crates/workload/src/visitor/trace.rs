@@ -48,9 +48,9 @@ pub struct VisitorTrace {
     /// The visitor's number in a draw, in millionths. It decides the order of those who have one, ahead of all others.
     pub number: Option<u32>,
     /// The first estimate that was shown.
-    pub first_estimate: Option<ShownEstimate>,
+    pub first_estimate: Option<EstimatedWait>,
     /// The first estimate that was shown at least two minutes later, when the gate has measured the pace.
-    pub later_estimate: Option<ShownEstimate>,
+    pub later_estimate: Option<EstimatedWait>,
     /// Number of requests.
     pub requests: u32,
     /// Number of failed requests.
@@ -67,7 +67,7 @@ pub struct VisitorTrace {
 
 /// An estimated wait that was shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ShownEstimate {
+pub struct EstimatedWait {
     /// When it was shown.
     pub at: SimTime,
     /// The median, in seconds.

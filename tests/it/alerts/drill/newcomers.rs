@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use vestibule_core::line::{ADDRESS_LIMITS_FROM, JoinClient, Visit, VisitAnswer, VisitKind};
 use vestibule_core::store::{OperationsStore as _, VisitStore as _};
-use vestibule_core::{Clock as _, FirstVisit, KeyList, Micros, QueueId, SessionId, SystemClock, TicketSigner};
+use vestibule_core::{
+    Clock as _, FirstVisit, KeyList, Micros, QueueId, SessionId, ShownStatus, SystemClock, TicketOrigin, TicketSigner,
+};
 use vestibule_store_redis::RedisStore;
 
 use super::{Measured, Watch, during, put};
@@ -47,8 +49,7 @@ impl<'a> Newcomers<'a> {
     /// A newcomer who comes back with the ticket.
     async fn join_and_confirm(&self, client: JoinClient) {
         let answer = self.join(client).await;
-        let session = answer.session.unwrap();
-        let token = self.signer.sign(&self.queue, answer.epoch, answer.now, &session, None).unwrap();
+        let token = self.signer.sign(&self.queue, &answer, ShownStatus::default(), TicketOrigin::default()).unwrap();
         self.visit(Visit::keeping(self.signer.verify(&self.queue, token.as_bytes()).unwrap())).await;
     }
 

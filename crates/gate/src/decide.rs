@@ -158,6 +158,6 @@ pub(crate) async fn decide_visit(gate: &Gate, info: &RequestInfo, queue: Arc<Que
     {
         return result;
     }
-    let intent = if info.is_navigation() { VisitIntent::Join } else { VisitIntent::Renew };
+    let intent = if info.is_navigation() { VisitIntent::JOIN } else { VisitIntent::RENEW };
     visit_as(gate, queue, credential, identified, intent, &request).await
 }

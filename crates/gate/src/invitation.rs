@@ -48,7 +48,7 @@ pub(crate) async fn present(
     };
     let identified = identify(gate, request.info, queue, &mut credential, request.is_endpoint).await;
     let sent = if let Credential::PreTicket(pre_ticket) = &credential { Some(*pre_ticket) } else { None };
-    let before = visit(gate, queue.clone(), credential, VisitIntent::Renew, client).await;
+    let before = visit(gate, queue.clone(), credential, VisitIntent::RENEW, client).await;
     match before.outcome {
         Outcome::Unavailable => return CodeUse::Unavailable,
         _ if before.passes => return CodeUse::Used(before),
@@ -69,6 +69,7 @@ pub(crate) async fn present(
         session: invitation.session,
         batch: Some(invitation.batch),
         head_start: invitation.head_start,
+        is_from_lobby: false,
     };
     let deadline = StoreDeadline::of(gate);
     match is_ahead_of(gate, &before, invited, &deadline).await {
@@ -76,7 +77,8 @@ pub(crate) async fn present(
         Ok(false) => {}
         Err(_) => return CodeUse::Unavailable,
     }
-    let joined = visit_line(gate, queue, None, VisitIntent::JoinInvited(invited), client, &deadline).await;
+    let intent = VisitIntent { invited: Some(invited), ..VisitIntent::JOIN };
+    let joined = visit_line(gate, queue, None, intent, client, &deadline).await;
     if joined.visitor_status.session == Some(invitation.session) && joined.outcome != Outcome::Unavailable {
         if let Some(replaced) = ticket_of(gate, &before) {
             leave(gate, &before.queue.settings.id, replaced, &deadline).await;

@@ -14,7 +14,7 @@ use crate::identity::VerifiedAccount;
 use crate::pre_tickets::PreTicketOffer;
 use crate::state::Gate;
 use crate::two_step::offer_after;
-use crate::visit_intent::{InvitedSession, VisitIntent};
+use crate::visit_intent::{InvitedSession, VisitAction, VisitIntent};
 
 /// An answer of the store.
 pub(crate) struct StoreAnswer {
@@ -43,23 +43,22 @@ pub(crate) async fn visit_store(
     let id = &queue.settings.id;
     let join = intent.new_session(ticket);
     let witness = gate.witnesses.of(id, queue.settings.line.waiting_ttl);
-    let (invited, account) = (intent.invited(), intent.account());
+    let VisitIntent { invited, account, .. } = intent;
     let counts = gate.counts.take(id);
     let visit = Visit {
         ticket: ticket.cloned(),
         join,
         head_start: invited.map(|invited| invited.head_start),
-        read_only: intent == VisitIntent::Read,
-        account: intent.account().map(|account| account.session),
+        read_only: intent.action == VisitAction::Read,
+        account: account.map(|account| account.session),
         identities: counts.identities,
         client,
-        redeem: intent.pre_ticket(),
+        redeem: intent.pre_ticket,
         pre_tickets_issued: counts.pre_tickets_issued,
         proofs: counts.proofs,
         witness,
     };
-    let retries = matches!(intent, VisitIntent::Join | VisitIntent::JoinAs(..));
-    let answer = deadline.limit(call_store(gate, queue, visit.clone(), retries)).await;
+    let answer = deadline.limit(call_store(gate, queue, visit.clone(), intent.may_join_as_another())).await;
     if let Ok((answer, _)) = &answer {
         gate.witnesses.served(id, answer);
     } else {

@@ -63,7 +63,7 @@ pub(crate) async fn visit(
     client: JoinClient,
 ) -> VisitResult {
     if matches!(credential, Credential::None)
-        && intent.is_join()
+        && intent.joins_uninvited()
         && let Some(answer) = answer_without_store(gate, &queue)
     {
         return answer;
@@ -71,7 +71,9 @@ pub(crate) async fn visit(
     let deadline = StoreDeadline::of(gate);
     let (ticket, intent) = match credential {
         Credential::None => (None, intent),
-        Credential::PreTicket(pre_ticket) => (None, intent.redeeming(pre_ticket)),
+        Credential::PreTicket(pre_ticket) => {
+            (None, VisitIntent { pre_ticket: Some(pre_ticket).filter(|_| intent.joins()), ..intent })
+        }
         Credential::Ticket(ticket) => (Some(ticket), intent),
         Credential::Lobby(ticket) => {
             return Box::pin(visit_from_lobby(gate, queue, &ticket, intent, client, &deadline)).await;
@@ -83,7 +85,7 @@ pub(crate) async fn visit(
 
 /// Renews the session of a visitor; joins nobody.
 pub(crate) async fn renew(gate: &Gate, queue: Arc<Queue>, credential: Credential) -> VisitResult {
-    visit(gate, queue, credential, VisitIntent::Renew, JoinClient::default()).await
+    visit(gate, queue, credential, VisitIntent::RENEW, JoinClient::default()).await
 }
 
 /// A request that may be a visit, for queues that know accounts.
@@ -104,14 +106,12 @@ pub(crate) async fn visit_as(
     request: &VisitorRequest<'_>,
 ) -> VisitResult {
     let client = request.client;
-    let intent = match (identified, intent) {
-        (Identified::Verified(account), VisitIntent::Join) => VisitIntent::JoinAccount(account),
-        (Identified::Verified(account), VisitIntent::Renew) => VisitIntent::RenewAccount(account),
-        (Identified::Verified(_), other) => other,
-        (Identified::AsBefore, _) => return Box::pin(visit_as_before(gate, queue, credential, intent, request)).await,
-        (Identified::Nobody | Identified::Unavailable, _) => {
+    let intent = match identified {
+        Identified::Verified(account) => VisitIntent { account: Some(account), ..intent },
+        Identified::AsBefore => return Box::pin(visit_as_before(gate, queue, credential, intent, request)).await,
+        Identified::Nobody | Identified::Unavailable => {
             let identity = queue.settings.line.protection.identity.as_ref();
-            let required = identity.filter(|identity| identity.required && intent == VisitIntent::Join).cloned();
+            let required = identity.filter(|identity| identity.required && intent.joins()).cloned();
             if let Some(identity) = required {
                 return Box::pin(visit_without_account(gate, queue, credential, identified, &identity, request)).await;
             }
@@ -130,8 +130,8 @@ async fn visit_as_before(
     request: &VisitorRequest<'_>,
 ) -> VisitResult {
     let ticket = credential.ticket().cloned();
-    let found = visit(gate, queue, credential, VisitIntent::Renew, request.client).await;
-    if intent != VisitIntent::Join || found.outcome != Outcome::NotJoined {
+    let found = visit(gate, queue, credential, VisitIntent::RENEW, request.client).await;
+    if !intent.joins() || found.outcome != Outcome::NotJoined {
         return found;
     }
     // The ticket is void: the account joins again, if its token is still valid.
@@ -161,7 +161,7 @@ async fn visit_without_account(
     let known = if has_position { None } else { not_joined_without_store(gate, &queue) };
     let found = match known {
         Some(known) => known,
-        None => visit(gate, queue, credential, VisitIntent::Renew, client).await,
+        None => visit(gate, queue, credential, VisitIntent::RENEW, client).await,
     };
     // An operator opened the line before the draw.
     let is_open = found.outcome == Outcome::Lobby && found.queue.settings.line.mode == Mode::Open;
@@ -171,7 +171,7 @@ async fn visit_without_account(
             // The lobby ticket is kept for the draw.
             return VisitResult { pre_ticket: None, ..asked };
         };
-        let (queue, intent) = (found.queue.clone(), VisitIntent::JoinAccount(account));
+        let (queue, intent) = (found.queue.clone(), VisitIntent { account: Some(account), ..VisitIntent::JOIN });
         return visit(gate, queue, Credential::Lobby(ticket), intent, client).await;
     }
     match found.outcome {
@@ -212,7 +212,7 @@ async fn visit_from_lobby(
     let is_known = gate.clock.has_synced() && gate.last_answers.confirms(&queue.settings, now);
     // A ticket that seems void may be newer than the settings that this process knows.
     if !is_known || matches!(lobby::value_of(gate, &queue.settings, ticket, now), LobbyTicketValue::Void) {
-        match visit_store(gate, &queue, None, VisitIntent::Renew, client, deadline).await {
+        match visit_store(gate, &queue, None, VisitIntent::RENEW, client, deadline).await {
             Ok(found) => (queue, now, mode) = (found.queue, found.answer.now, found.answer.mode),
             Err(error) => log_store_failure(gate, &queue, &error),
         }
@@ -221,16 +221,17 @@ async fn visit_from_lobby(
         LobbyTicketValue::Void => visit_line(gate, queue, None, intent, client, deadline).await,
         LobbyTicketValue::Drawn(drawn) => visit_line(gate, queue, Some(*drawn), intent, client, deadline).await,
         LobbyTicketValue::InLobby | LobbyTicketValue::KeyUnknown if mode == Mode::Bypass => {
-            visit_line(gate, queue, None, VisitIntent::Renew, client, deadline).await
+            visit_line(gate, queue, None, VisitIntent::RENEW, client, deadline).await
         }
         // The operator opened the line before the draw.
-        LobbyTicketValue::InLobby if queue.settings.line.mode == Mode::Open && intent.is_join() => {
-            let (batch, account) = (ticket.batch(), intent.account().or_else(|| account_of(ticket)));
+        LobbyTicketValue::InLobby if queue.settings.line.mode == Mode::Open && intent.joins_uninvited() => {
+            let (batch, account) = (ticket.batch(), intent.account.or_else(|| account_of(ticket)));
             let head_start = batch.map_or(0, |batch| queue.settings.head_start_of(batch));
             // The session of an invitation stays that of its code.
             let own = account.filter(|_| batch.is_none()).map(|account| account.session);
             let session = own.unwrap_or_else(|| ticket.session());
-            let intent = VisitIntent::JoinAs(InvitedSession { session, batch, head_start }, account);
+            let invited = InvitedSession { session, batch, head_start, is_from_lobby: true };
+            let intent = VisitIntent { invited: Some(invited), account, ..VisitIntent::JOIN };
             visit_line(gate, queue, None, intent, client, deadline).await
         }
         LobbyTicketValue::InLobby | LobbyTicketValue::KeyUnknown => lobby::in_lobby(queue, ticket, mode, now),
@@ -259,14 +260,14 @@ pub(crate) async fn visit_line(
         Err(error) => {
             log_store_failure(gate, &queue, &error);
             let result = store_failed(gate, &queue, ticket.as_ref());
-            let is_newcomer = ticket.is_none() && intent.invited().is_none() && !result.passes;
+            let is_newcomer = ticket.is_none() && intent.invited.is_none() && !result.passes;
             let is_issued = queue.settings.line.protection.pre_ticket_from.is_some();
             let session = intent.new_session(None).filter(|_| is_newcomer && is_issued);
-            let offer = offer_without_answer(gate, &queue.settings, intent.pre_ticket().as_ref(), session);
+            let offer = offer_without_answer(gate, &queue.settings, intent.pre_ticket.as_ref(), session);
             VisitResult { pre_ticket: offer, ..result }
         }
     };
-    let is_first = ticket.is_none() && intent == VisitIntent::Join;
+    let is_first = ticket.is_none() && intent == VisitIntent::JOIN;
     let ticket = result.ticket.map(|ticket| NewTicket { is_first, ..ticket });
     VisitResult { ticket, store_time, ..result }
 }

@@ -54,7 +54,7 @@ pub(crate) async fn join(State(gate): State<Gate>, request: EndpointRequest, bod
     };
     let client = join_client(&gate, &request.info, &request.queue.settings);
     let visitor = VisitorRequest { info: &request.info, client, is_endpoint: true };
-    let visit = visit_as(&gate, request.queue, credential, identified, VisitIntent::Join, &visitor).await;
+    let visit = visit_as(&gate, request.queue, credential, identified, VisitIntent::JOIN, &visitor).await;
     let visit = visit.with_enter_url(&request.info);
     let status = match &visit.visitor_status.join {
         None => StatusCode::OK,

@@ -19,13 +19,10 @@ pub(crate) async fn status(State(gate): State<Gate>, request: EndpointRequest) -
     let lost_cookie = request.has_page_session && credential.is_none();
     let info = &request.info;
     let reads_only = info.method == Method::HEAD || info.is_prefetch() || info.is_embedded_elsewhere();
-    let intent = if lost_cookie || reads_only { VisitIntent::Renew } else { VisitIntent::Join };
+    let intent = if lost_cookie || reads_only { VisitIntent::RENEW } else { VisitIntent::JOIN };
     let client = join_client(&gate, info, &request.queue.settings);
     let visitor = VisitorRequest { info, client, is_endpoint: true };
-    let invited = match intent {
-        VisitIntent::Join => visit_by_code(&gate, &visitor, &request.queue).await,
-        _ => None,
-    };
+    let invited = if intent.joins() { visit_by_code(&gate, &visitor, &request.queue).await } else { None };
     let visit = if let Some(visit) = invited {
         visit
     } else {

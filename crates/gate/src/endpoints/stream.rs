@@ -207,7 +207,7 @@ impl VisitorStream {
         };
         self.queue = queue;
         let answer =
-            visit_store(gate, &self.queue, ticket, VisitIntent::Read, JoinClient::default(), &StoreDeadline::of(gate))
+            visit_store(gate, &self.queue, ticket, VisitIntent::READ, JoinClient::default(), &StoreDeadline::of(gate))
                 .await;
         let (mut status, estimate) = match answer {
             Ok(StoreAnswer { queue, answer, .. }) => {

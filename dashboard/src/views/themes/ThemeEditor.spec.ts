@@ -95,7 +95,7 @@ test('a file that is not UTF-8 is not edited as text', async () => {
   expect(document.body.textContent).toContain('Save it as UTF-8')
 })
 
-test('the button that adds files keeps its place in focus order', async () => {
+test('the button that adds files stays in the focus order', async () => {
   await open([])
   const input = getElement('.file-button input[type=file]')
   expect(input.className).toBe('visually-hidden')

@@ -50,7 +50,7 @@ test('an operator pauses a job queue and follows a test job', async ({ page, bac
     await dialog(page).getByLabel('Group').fill('user-17')
     await dialog(page).getByLabel('Payload').fill('{"email":')
     await dialog(page).getByRole('button', { name: 'Send', exact: true }).click()
-    await expect(dialog(page).getByRole('alert')).toContainText("can't be read as JSON")
+    await expect(dialog(page).getByRole('alert')).toContainText("cannot be read as JSON")
     await dialog(page).getByLabel('Payload').fill('{"email":"ada@example.com"}')
     await check(page, 'test-job')
     await dialog(page).getByRole('button', { name: 'Send', exact: true }).click()

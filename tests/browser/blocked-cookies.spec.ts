@@ -4,7 +4,7 @@ import { filterCookies } from './cookie-filter.ts'
 import { activeVisitor, part, pollTimes, queue } from './queue.ts'
 import { expect, test } from './server.ts'
 
-const explanation = 'Cookies are blocked, so we can’t keep your position. Allow cookies, then try again.'
+const explanation = 'Cookies are blocked, so we cannot keep your position. Allow cookies, then try again.'
 
 /** The page explains the problem and stops polling: no request for longer than two polls. */
 async function expectExplained(page: Page, asked: number[]): Promise<void> {

@@ -63,7 +63,7 @@ test('filtered cookies are explained and join nobody', async ({ serve, page }) =
   try {
     const asked = pollTimes(page)
     await page.goto(filter.at('shop.localhost', '/'))
-    const notice = 'Cookies are blocked, so we can’t keep your position. Allow cookies, then try again.'
+    const notice = 'Cookies are blocked, so we cannot keep your position. Allow cookies, then try again.'
     await expect(page.getByText(notice).first()).toBeVisible({ timeout: 3000 })
     await expect.poll(() => asked.length, { timeout: 25_000 }).toBe(3)
     expect((asked[2] ?? 0) - (asked[1] ?? 0)).toBeGreaterThan(9000)

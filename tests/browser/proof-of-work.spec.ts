@@ -122,7 +122,7 @@ test('cookies that are blocked while a challenge is needed are explained', async
   const filter = await filterCookies(gate)
   try {
     await page.goto(filter.at('shop.localhost', '/'))
-    const notice = 'Cookies are blocked, so we can’t keep your position. Allow cookies, then try again.'
+    const notice = 'Cookies are blocked, so we cannot keep your position. Allow cookies, then try again.'
     await expect(page.getByText(notice).first()).toBeVisible({ timeout: 10_000 })
   } finally {
     await filter.close()

@@ -31,13 +31,13 @@ impl FormerTenants {
         let mut removed = BTreeMap::new();
         for (id, document) in records.list_documents(DocumentKind::FormerTenants).await? {
             let Ok(parsed) = id.parse() else {
-                warn!(id, "the ID of a former tenant can't be read");
+                warn!(id, "the ID of a former tenant cannot be read");
                 continue;
             };
             let removed_at = match serde_json::from_str::<FormerTenant>(&document.text) {
                 Ok(former) => former.removed_at,
                 Err(error) => {
-                    warn!(id, %error, "a former tenant can't be read");
+                    warn!(id, %error, "a former tenant cannot be read");
                     UNKNOWN_REMOVAL
                 }
             };

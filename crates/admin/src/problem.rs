@@ -333,7 +333,7 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         match &self {
-            Self::Store(error @ StoreError::Corrupt(_)) => warn!(%error, "data in the store can't be read"),
+            Self::Store(error @ StoreError::Corrupt(_)) => warn!(%error, "data in the store cannot be read"),
             Self::Store(error) => warn!(%error, "the store is unavailable"),
             _ => {}
         }

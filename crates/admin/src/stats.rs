@@ -249,7 +249,7 @@ pub(crate) fn readable<T>(queue: &QueueId, read: Result<T, StoreError>) -> Resul
         Ok(found) => Ok(Some(found)),
         Err(StoreError::UnknownQueue(_)) => Ok(None),
         Err(StoreError::Corrupt(error)) => {
-            warn!(%queue, error, "this queue can't be read; it is left out");
+            warn!(%queue, error, "this queue cannot be read; it is left out");
             Ok(None)
         }
         Err(error) => Err(error),

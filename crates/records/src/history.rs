@@ -382,7 +382,7 @@ mod tests {
             (Some(40), Some(30)),
             "a new state counts from zero"
         );
-        assert_eq!(grown(Some(Point { joined: 90, ..POINT })), (None, Some(0)), "a counter can't have gone back");
+        assert_eq!(grown(Some(Point { joined: 90, ..POINT })), (None, Some(0)), "a counter cannot have gone back");
         assert_eq!(grown(None), (None, None), "nothing to compare with");
         let young = Point { state_since: 5950, ..POINT };
         assert_eq!(young.since(None, Step::Minute).joined, Some(40), "it began within the step");

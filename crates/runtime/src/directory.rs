@@ -226,7 +226,7 @@ impl Directory {
                 }
                 Ok(_) | Err(StoreError::UnknownQueue(_)) => self.store.remove_queue(id).await?,
                 Err(StoreError::Corrupt(error)) => {
-                    warn!(queue = %id, error, "the settings no longer name this queue; it stays, as it can't be read");
+                    warn!(queue = %id, error, "the settings no longer name this queue; it stays, as it cannot be read");
                     left.push(id.clone());
                 }
                 Err(error) => return Err(error),

@@ -291,7 +291,7 @@ fn parsed(id: &str, text: &str, revision: u64) -> Option<StoredJobQueue> {
             let errors = joined(&errors);
             warn!(
                 job_queue = id,
-                errors, "the stored settings of this job queue can't be read; its jobs are kept and not run"
+                errors, "the stored settings of this job queue cannot be read; its jobs are kept and not run"
             );
             None
         }

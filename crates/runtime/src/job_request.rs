@@ -44,7 +44,7 @@ pub enum JobRequestError {
     #[error("Content-Type must be at most {CONTENT_TYPE_MAX} characters")]
     ContentTypeTooLong,
     /// The payload should be JSON that consumers can read.
-    #[error("the payload can't be read as JSON: {0}")]
+    #[error("the payload cannot be read as JSON: {0}")]
     InvalidJson(String),
     /// There is no payload.
     #[error("the payload is empty")]

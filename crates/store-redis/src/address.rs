@@ -20,7 +20,7 @@ pub enum AddressError {
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] TlsError),
     /// The URL is valid, but the client can't be created.
-    #[error("the client of Redis can't be set up: {0}")]
+    #[error("the client of Redis cannot be set up: {0}")]
     Client(String),
 }
 

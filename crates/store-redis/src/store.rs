@@ -272,7 +272,7 @@ impl SettingsStore for RedisStore {
         for (id, json) in self.hash(Keys::TENANTS).await? {
             match serde_json::from_slice::<Tenant>(&json) {
                 Ok(tenant) => drop(tenants.insert(tenant.id.clone(), tenant)),
-                Err(error) => tracing::warn!(id, %error, "a tenant can't be read"),
+                Err(error) => tracing::warn!(id, %error, "a tenant cannot be read"),
             }
         }
         Ok(tenants.into_values().collect())

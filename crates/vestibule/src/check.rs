@@ -304,7 +304,7 @@ fn sqs_warnings(job_queue: &JobQueueSettings) -> Vec<String> {
     let mut found = Vec::new();
     if job_queue.target.kind == JobTargetKind::Pull {
         let problem =
-            "consumers can't receive jobs that SQS carries, so none of them runs; use another target, or a Redis";
+            "consumers cannot receive jobs that SQS carries, so none of them runs; use another target, or a Redis";
         found.push(format!("target.kind is \"pull\": {problem}"));
     }
     if job_queue.timeout > FUNCTION_TIMEOUT_MAX {

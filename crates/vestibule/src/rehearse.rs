@@ -334,7 +334,7 @@ async fn run(options: &RehearseOptions) -> anyhow::Result<bool> {
     };
     if options.gate_process.is_some_and(|process| !Path::new(&format!("/proc/{process}/stat")).exists()) {
         bail!(
-            "--gate-process: no such process on this machine, or its CPU time can't be read: use the ID of a gate that runs here"
+            "--gate-process: no such process on this machine, or its CPU time cannot be read: use the ID of a gate that runs here"
         );
     }
     let files = ReportFiles::open(&options.output)?;

@@ -51,7 +51,7 @@ pub(crate) async fn work(options: WorkOptions) -> anyhow::Result<ExitCode> {
         );
     }
     if stores.are_jobs_in_sqs() {
-        bail!("work can't run jobs that SQS carries: deploy the function worker, or keep the jobs in a Redis");
+        bail!("work cannot run jobs that SQS carries: deploy the function worker, or keep the jobs in a Redis");
     }
     // There is nothing to reload, and calls in progress must not end.
     let _hangup = signal(SignalKind::hangup())?;

@@ -228,7 +228,7 @@ impl Receiver {
         match Target::new(job_queue, &self.parts) {
             Ok(target) => self.target = Some(target),
             Err(error) => {
-                warn!(job_queue = %job_queue.settings.id, %error, "the handler can't be called");
+                warn!(job_queue = %job_queue.settings.id, %error, "the handler cannot be called");
                 self.target = None;
             }
         }

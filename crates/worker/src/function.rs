@@ -271,7 +271,7 @@ impl Invocation<'_> {
     async fn target(&self, id: &JobQueueId) -> Result<(CachedJobQueue, Target), NoTarget> {
         let job_queues = &self.function.job_queues;
         let unreadable = |error: StoreError| {
-            warn!(job_queue = %id, %error, "a job queue can't be read; its message comes again");
+            warn!(job_queue = %id, %error, "a job queue cannot be read; its message comes again");
             NoTarget::Hidden(RETRY_LATER)
         };
         let Some(found) = job_queues.get(id).await.map_err(unreadable)? else {
@@ -279,12 +279,12 @@ impl Invocation<'_> {
             if job_queues.was_removed(id).await.map_err(unreadable)? {
                 return Err(NoTarget::Removed);
             }
-            warn!(job_queue = %id, "a message is for a job queue that does not exist, or whose settings can't be read");
+            warn!(job_queue = %id, "a message is for a job queue that does not exist, or whose settings cannot be read");
             return Err(NoTarget::Hidden(NEEDS_OPERATOR));
         };
         let mut job_queue = CachedJobQueue::clone(&found);
         if job_queue.settings.target.kind == JobTargetKind::Pull {
-            warn!(job_queue = %id, "consumers can't receive jobs that SQS carries; change the target of the job queue");
+            warn!(job_queue = %id, "consumers cannot receive jobs that SQS carries; change the target of the job queue");
             return Err(NoTarget::Hidden(NEEDS_OPERATOR));
         }
         job_queue.stored.settings.timeout = job_queue.settings.timeout.min(FUNCTION_TIMEOUT_MAX);
@@ -298,7 +298,7 @@ impl Invocation<'_> {
                 Ok((job_queue, target))
             }
             Err(error) => {
-                warn!(job_queue = %id, %error, "the handler can't be called");
+                warn!(job_queue = %id, %error, "the handler cannot be called");
                 Err(NoTarget::Hidden(RETRY_LATER))
             }
         }

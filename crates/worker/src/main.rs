@@ -40,7 +40,7 @@ fn function() -> Result<Function, Error> {
     let jobs = Arc::new(JobsConfig::required()?.open_sqs(&config)?);
     let keys = required(PASS_KEYS, "the pass signing keys of the gates: held orders carry a pass")?;
     let passes = PassSigner::new(&parse_keys(PASS_KEYS, &keys)?)
-        .map_err(|error| EnvError::new(PASS_KEYS, format!("can't be used: {error}")))?;
+        .map_err(|error| EnvError::new(PASS_KEYS, format!("cannot be used: {error}")))?;
     let public_url: Option<PublicUrl> = parsed(PUBLIC_URL)?;
     let job_queues = Arc::new(JobQueues::new(records, store.clone(), jobs.clone()));
     let directory = Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new()));

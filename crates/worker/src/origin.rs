@@ -85,7 +85,7 @@ impl OriginTarget {
             check: address_check(reach, self.is_function),
             ..Options::default()
         })
-        .inspect_err(|error: &TlsError| tracing::warn!(%origin, %error, "orders can't be sent"))
+        .inspect_err(|error: &TlsError| tracing::warn!(%origin, %error, "orders cannot be sent"))
         .ok()?;
         if clients.len() >= CLIENTS_MAX {
             clients.clear();

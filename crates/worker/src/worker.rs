@@ -82,7 +82,7 @@ impl Worker {
                 }
                 Err(error) => {
                     if std::mem::take(&mut is_reachable) {
-                        warn!(%error, "job queues can't be read; trying again");
+                        warn!(%error, "job queues cannot be read; trying again");
                     }
                 }
             }

@@ -2319,7 +2319,7 @@ export interface components {
         Job: {
             /**
              * Format: int64
-             * @description How many jobs start before it, if nothing changes. 0 unless the job waits; `null` if they can't be counted.
+             * @description How many jobs start before it, if nothing changes. 0 unless the job waits; `null` if they cannot be counted.
              */
             ahead?: number | null;
             /** @description The last attempts, the oldest first. */
@@ -3211,7 +3211,7 @@ export interface components {
              */
             mode?: "off" | "auto" | "always";
         };
-        /** @description Measures against automated clients. They are stored among the rules of the line. In a stored object a missing percentage means that no pre-ticket is required, since scripts can't store `null`; if the whole object is missing, the default applies. */
+        /** @description Measures against automated clients. They are stored among the rules of the line. In a stored object a missing percentage means that no pre-ticket is required, since scripts cannot store `null`; if the whole object is missing, the default applies. */
         Protection: {
             /**
              * @description Counters per row: more for more joins. 131072 take 1 MiB and suffice for 300 joins per second. Default: 131072.

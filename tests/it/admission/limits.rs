@@ -102,7 +102,7 @@ async fn blocked_network_gets_its_own_page(setup: StoreSetup) {
     let fixture = behind_proxies(setup, settings, 1).await;
     let page = page_view(&fixture, "203.0.113.9").await;
     assert_eq!(page.status, StatusCode::TOO_MANY_REQUESTS);
-    assert!(page.text().contains("You can’t join from this network"), "{}", page.text());
+    assert!(page.text().contains("You cannot join from this network"), "{}", page.text());
     assert_eq!(page_view(&fixture, "203.0.112.9").await.status, StatusCode::OK);
 }
 

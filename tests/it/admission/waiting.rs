@@ -142,7 +142,7 @@ async fn a_waiting_post_is_not_forwarded(setup: StoreSetup) {
     let form = Request::post("/pay").header("accept", "text/html").header("sec-fetch-mode", "navigate");
     let answer = visitor.request(form, "amount=1").await;
     assert_eq!((answer.status, answer.header("cache-control")), (StatusCode::TOO_MANY_REQUESTS, Some("no-store")));
-    assert!(answer.text().contains("Your request can’t be processed"), "{}", answer.text());
+    assert!(answer.text().contains("Your request cannot be processed"), "{}", answer.text());
     assert!(answer.header("retry-after").is_some());
     assert_eq!(fixture.counts().await, (1, 0));
     fixture.change(&json!({ "quota": 1 })).await;

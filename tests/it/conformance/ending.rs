@@ -12,7 +12,7 @@ async fn assert_ended(fixture: &LineFixture<'_>, guest: &TestVisitor) {
     let answer = fixture.keepalive(guest).await;
     assert_eq!((answer.kind, answer.session), (VisitKind::Absent, None));
     let again = fixture.visit_as(guest.session).await;
-    assert_eq!(again.session, None, "the id can't join again either");
+    assert_eq!(again.session, None, "the id cannot join again either");
     let mut bearer = guest.clone();
     assert_eq!(fixture.visit(&mut bearer).await.kind, VisitKind::Joined);
     assert_ne!(bearer.session, guest.session);

@@ -184,7 +184,7 @@ async fn an_app_keeps_its_ticket_in_a_header(setup: StoreSetup) {
     assert!(again.header("x-vestibule-ticket").is_some());
     assert_eq!(session_in(&app.fetch("/").await), session_in(&first), "requests for pages are of the same session");
     let browser = fixture.visitor().status(fixture.queue.as_str()).await;
-    assert!(browser.header("x-vestibule-ticket").is_none(), "scripts of a browser can't read the ticket");
+    assert!(browser.header("x-vestibule-ticket").is_none(), "scripts of a browser cannot read the ticket");
     assert_eq!(fixture.counts().await, (2, 0));
 }
 

@@ -536,7 +536,7 @@ async fn forms_that_are_refused_get_a_page() {
         assert_eq!(text.contains("too large, or there are too many"), matches!(status, 413 | 429), "{text}");
         assert!(response.header("content-type").unwrap().starts_with("text/html"), "{response:?}");
         assert!(
-            text.contains("Your request can’t be processed") && text.contains("Go back, and try again later."),
+            text.contains("Your request cannot be processed") && text.contains("Go back, and try again later."),
             "{text}"
         );
     };

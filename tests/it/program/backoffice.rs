@@ -244,7 +244,7 @@ async fn oidc_provider_with_a_private_ca() {
 async fn invalid_oidc_flags_are_reported() {
     let (origin, issuer) = (Origin::start(), ["--oidc-issuer", "https://id.example.com"]);
     for (flags, said) in [
-        (&["--oidc-ca", "/nothing.pem"][..], "--oidc-ca (VESTIBULE_OIDC_CA) can't be read"),
+        (&["--oidc-ca", "/nothing.pem"][..], "--oidc-ca (VESTIBULE_OIDC_CA) cannot be read"),
         (&["--oidc-claim", "groups"], "--oidc-claim (VESTIBULE_OIDC_CLAIM) must be email"),
     ] {
         let mut program = with_provider(("127.0.0.1:0", "127.0.0.1:0"), &origin, &[&issuer, flags].concat());

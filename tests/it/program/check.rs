@@ -304,7 +304,10 @@ async fn settings_that_sqs_does_not_support_are_reported() {
     let file = SettingsFile::of(&format!("{}{job_queues}", settings("https://www.example.com", "quota = 1")));
     let (status, said) = run(&["check", &file.shown(), "--jobs", "sqs://acme"]).await;
     assert_eq!(status, 0, "{said}");
-    assert!(said.contains("warning: target.kind is \"pull\": consumers can't receive jobs that SQS carries"), "{said}");
+    assert!(
+        said.contains("warning: target.kind is \"pull\": consumers cannot receive jobs that SQS carries"),
+        "{said}"
+    );
     assert!(
         said.contains("warning: timeout is 900: the function that runs the jobs of SQS ends calls after 870"),
         "{said}"

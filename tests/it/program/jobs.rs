@@ -264,7 +264,7 @@ async fn errors_of_push_and_jobs_say_what_to_do() {
         (&["push", "mails", ""], "The payload is empty"),
         (&["push", "mails", "@/nothing"], "cannot read /nothing"),
         (&["push", "nothing", "hello"], "No job queue with this ID"),
-        (&["push", "mails", "{", "--content-type", "application/json"], "can't be read as JSON"),
+        (&["push", "mails", "{", "--content-type", "application/json"], "cannot be read as JSON"),
         (&["jobs", "show", "mails", "0NPWV1MDQB2XKF3Y0T5DWZQ"], "No job with this ID"),
         (&["jobs", "pause", "nothing"], "No job queue with this ID"),
         (&["schedules", "run", "mails", "nightly"], "no schedule with this ID"),

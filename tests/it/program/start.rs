@@ -203,7 +203,7 @@ async fn address_of_jobs_is_checked() {
     for (arguments, jobs, says) in [
         (&serve[..], "sqs://acme", "--jobs names SQS, which needs a Redis for the state of its jobs"),
         (&serve[..], "sqs://acme.fifo", "--jobs must be sqs:// and a prefix"),
-        (&work[..], "sqs://acme", "work can't run jobs that SQS carries: deploy the function worker"),
+        (&work[..], "sqs://acme", "work cannot run jobs that SQS carries: deploy the function worker"),
     ] {
         let (status, said) = run(&[arguments, &[jobs]].concat()).await;
         assert!(status == 1 && said.contains(says), "{jobs}: {said}");

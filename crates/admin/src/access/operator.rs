@@ -46,8 +46,8 @@ impl Operator {
         for (name, record) in records.list_documents(DocumentKind::Operators).await? {
             match (name.parse(), parse(&name, &record.text)) {
                 (Ok(name), Ok(operator)) => all.push((name, operator, record.revision)),
-                (Err(_), _) => warn!(name, "the name of an operator can't be read"),
-                (_, Err(error)) => warn!(%error, "an operator can't be read"),
+                (Err(_), _) => warn!(name, "the name of an operator cannot be read"),
+                (_, Err(error)) => warn!(%error, "an operator cannot be read"),
             }
         }
         Ok(all)
@@ -161,7 +161,7 @@ mod tests {
         let all = Operator::all(&records).await.unwrap();
         assert_eq!(all.iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>(), ["zoe"]);
         assert!(Operator::has_superuser(&records).await.unwrap(), "it may be one");
-        let Err(error) = Operator::load(&records, &"max".parse().unwrap()).await else { panic!("it can't be read") };
+        let Err(error) = Operator::load(&records, &"max".parse().unwrap()).await else { panic!("it cannot be read") };
         assert!(error.to_string().contains("the operator max"), "{error}");
     }
 

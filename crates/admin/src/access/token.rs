@@ -139,7 +139,7 @@ impl Token {
         let readable = |(id, record): (String, Document)| match parse(&id, &record.text) {
             Ok(token) => Some((id, token)),
             Err(error) => {
-                warn!(%error, "a token can't be read");
+                warn!(%error, "a token cannot be read");
                 None
             }
         };
@@ -187,7 +187,7 @@ mod tests {
         records.put_document(DocumentKind::Tokens, id, text, 0).await.unwrap();
         records.put_document(DocumentKind::Tokens, "0f", &text.replace("viewer", "auditor"), 0).await.unwrap();
         let all = Token::all(&records).await.unwrap();
-        assert_eq!(all.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), [id], "the other can't be read");
+        assert_eq!(all.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(), [id], "the other cannot be read");
         let (token, revision) = Token::load(&records, id).await.unwrap().unwrap();
         token.used(&records, id, revision, Micros(1)).await;
         let kept = records.get_document(DocumentKind::Tokens, id).await.unwrap().unwrap().text;

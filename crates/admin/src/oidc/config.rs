@@ -107,7 +107,7 @@ fn authorities(text: &str) -> Result<Option<Arc<RootCertStore>>, EnvError> {
     if text.is_empty() {
         return Ok(None);
     }
-    let unreadable = |error: &dyn std::fmt::Display| EnvError::new(CA, format!("can't be read: {error}"));
+    let unreadable = |error: &dyn std::fmt::Display| EnvError::new(CA, format!("cannot be read: {error}"));
     let pem = if text.starts_with("-----BEGIN") {
         text.as_bytes().to_vec()
     } else {
@@ -181,9 +181,9 @@ mod tests {
         let groups = refused(ProviderTexts { claim: "groups".to_owned(), ..whole.clone() });
         assert_eq!(groups, "VESTIBULE_OIDC_CLAIM must be email, preferred_username or sub");
         for (ca, said) in [
-            ("/nothing.pem", "can't be read"),
+            ("/nothing.pem", "cannot be read"),
             ("/dev/null", "must be a PEM file with certificates"),
-            ("-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n", "can't be read"),
+            ("-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n", "cannot be read"),
         ] {
             let refused = refused(ProviderTexts { ca: ca.to_owned(), ..whole.clone() });
             assert!(refused.starts_with("VESTIBULE_OIDC_CA") && refused.contains(said), "{ca}: {refused}");

@@ -321,7 +321,7 @@ impl<'de> Deserialize<'de> for Events {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let events = Vec::<Value>::deserialize(deserializer)?;
         let read = events.iter().map(|event| Reader::read::<Event>(event, Reading::Stored));
-        read.collect::<Result<_, _>>().map(Self).map_err(|_| D::Error::custom("an event can't be read"))
+        read.collect::<Result<_, _>>().map(Self).map_err(|_| D::Error::custom("an event cannot be read"))
     }
 }
 

@@ -57,7 +57,7 @@ crate::fields! {
     /// Measures against automated clients.
     ///
     /// They are stored among the rules of the line. In a stored object a missing percentage means that no pre-ticket is required,
-    /// since scripts can't store `null`; if the whole object is missing, the default applies.
+    /// since scripts cannot store `null`; if the whole object is missing, the default applies.
     #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default)]
     pub struct Protection {

@@ -30,7 +30,7 @@ impl JobQueues {
             Ok(all) => all,
             Err(error) => {
                 let (tenant, event_type) = (&event.tenant, event.event_type.as_str());
-                warn!(%error, %tenant, event_type, "a webhook event is dropped: job queues can't be read");
+                warn!(%error, %tenant, event_type, "a webhook event is dropped: job queues cannot be read");
                 return;
             }
         };

@@ -53,7 +53,7 @@ impl Watcher {
                 Ok(()) => is_reachable = true,
                 Err(error) => {
                     if std::mem::take(&mut is_reachable) {
-                        warn!(%error, "queues can't be watched for webhooks; trying again");
+                        warn!(%error, "queues cannot be watched for webhooks; trying again");
                     }
                 }
             }

@@ -50,7 +50,7 @@ pub(crate) struct JobQueueView {
     settings: Value,
     /// Revision of the settings.
     revision: u64,
-    /// The statistics; `null` if they can't be read now.
+    /// The statistics; `null` if they cannot be read now.
     stats: Option<JobQueueStats>,
 }
 
@@ -194,7 +194,7 @@ pub(crate) struct Job {
     ended_at: Option<u64>,
     /// When the next attempt is due, in seconds since 1970; `null` unless the job waits.
     due_at: Option<u64>,
-    /// How many jobs start before it, if nothing changes. 0 unless the job waits; `null` if they can't be counted.
+    /// How many jobs start before it, if nothing changes. 0 unless the job waits; `null` if they cannot be counted.
     ahead: Option<u64>,
     /// The user for whom the job runs.
     user_id: Option<String>,

@@ -129,14 +129,11 @@ fn read_module(file: &Path, at: ModulePath, modules: &mut BTreeMap<ModulePath, M
     let mut children = Vec::new();
     read_items(&tokens.into_iter().collect::<Vec<_>>(), true, &mut module, &mut children);
     let folder = match file.file_stem().and_then(|stem| stem.to_str()) {
-        Some("lib" | "main" | "mod") => file.parent().map(Path::to_path_buf).unwrap_or_default(),
+        Some("lib" | "main") => file.parent().map(Path::to_path_buf).unwrap_or_default(),
         _ => file.with_extension(""),
     };
     for child in children {
-        let file = [folder.join(format!("{child}.rs")), folder.join(&child).join("mod.rs")]
-            .into_iter()
-            .find(|file| file.exists())
-            .unwrap_or_else(|| panic!("{}: no file of the module {child}", file.display()));
+        let file = folder.join(format!("{child}.rs"));
         let at = [at.as_slice(), std::slice::from_ref(&child)].concat();
         read_module(&file, at, modules);
     }

@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 use vestibule_core::line::{Identities, JoinClient, ProofCounts, Visit, VisitAnswer, Witness};
 use vestibule_core::{COUNTER_ROWS, Clock, Micros, NetworkPrefix, PreTicket, QueueId, SessionId, StoreError, Ticket};
+use vestibule_freeze::FreezeAwareInstant;
 
 use crate::client::Client;
 use crate::codes::{
@@ -54,8 +55,8 @@ impl Batcher {
     /// Creates a batcher; a `batch_max` of zero counts as one.
     pub(crate) fn new(client: Arc<Client>, clock: Option<Arc<dyn Clock>>, batch_max: usize) -> Self {
         let batch_max = batch_max.clamp(1, BATCH_MAX);
-        let server_clock = ServerClock::default();
-        Self { sender: BatchSender { client, clock, server_clock }, batch_max, queues: Arc::default() }
+        let sender = BatchSender { client, clock, server_clocks: ServerClocks::default() };
+        Self { sender, batch_max, queues: Arc::default() }
     }
 
     /// Sends a visit, within the store's timeout from now.
@@ -65,7 +66,7 @@ impl Batcher {
         let (answer, received) = oneshot::channel();
         let job = Job { visit, started, answer };
         // While operations fail, each visit tries or fails by itself.
-        if self.batch_max == 1 || client.is_failing(&Keys::of(queue).line()) {
+        if self.batch_max == 1 || client.is_failing(Keys::of(queue).slot()) {
             self.sender.clone().flush(queue.clone(), vec![job]).await;
         } else {
             self.enqueue(queue, job);
@@ -127,23 +128,24 @@ async fn serve_queue(
 struct BatchSender {
     client: Arc<Client>,
     clock: Option<Arc<dyn Clock>>,
-    server_clock: ServerClock,
+    server_clocks: ServerClocks,
 }
 
-/// The server's clock, by its last reply. A visit that the server handles long after it was sent tells by that how long the
-/// server did not serve, though its sender did not know yet.
+/// The servers' clocks by hash slot, each by the last reply. A visit that the server handles long after it was sent tells by
+/// that how long the server did not serve, though its sender did not know yet. So these clocks may be fast, but never slow.
 #[derive(Clone, Default)]
-struct ServerClock(Arc<Mutex<Option<(Micros, Instant)>>>);
+struct ServerClocks(Arc<Mutex<HashMap<u16, (Micros, FreezeAwareInstant)>>>);
 
-impl ServerClock {
-    fn set(&self, now: Micros) {
-        *self.0.lock() = Some((now, Instant::now()));
+impl ServerClocks {
+    /// The server of this slot handled at `now` what was sent after `before`.
+    fn set(&self, slot: u16, now: Micros, before: FreezeAwareInstant) {
+        self.0.lock().insert(slot, (now, before));
     }
 
     /// The time now; `None` before the first reply.
-    fn now(&self) -> Option<Micros> {
-        let last = *self.0.lock();
-        last.map(|(at, read_at)| Micros(at.0 + read_at.elapsed().as_micros() as u64))
+    fn now(&self, slot: u16) -> Option<Micros> {
+        let last = self.0.lock().get(&slot).copied();
+        last.map(|(at, before)| Micros(at.0 + before.elapsed().as_micros() as u64))
     }
 }
 
@@ -152,11 +154,12 @@ impl BatchSender {
     async fn flush(self, queue: QueueId, jobs: Vec<Job>) {
         let Some(started) = jobs.iter().map(|job| job.started).max() else { return };
         let (visits, callers): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| (job.visit, job.answer)).unzip();
+        let (slot, before) = (Keys::of(&queue).slot(), FreezeAwareInstant::now());
         let reply = self.client.execute(self.command(&queue, &visits), started).await.map_err(StoreError::from);
         let answers = match reply.and_then(|reply| Reply::to(&queue, reply)?.visits(&visits)) {
             Ok(answers) => {
                 if let Some(answer) = answers.first() {
-                    self.server_clock.set(answer.now);
+                    self.server_clocks.set(slot, answer.now, before);
                 }
                 answers.into_iter().map(Ok).collect()
             }
@@ -170,7 +173,7 @@ impl BatchSender {
 
     fn command(&self, queue: &QueueId, visits: &[Visit]) -> Command {
         let test_clock = self.clock.as_deref().map(Clock::now);
-        let [now, sent_at] = [test_clock, test_clock.or_else(|| self.server_clock.now())]
+        let [now, sent_at] = [test_clock, test_clock.or_else(|| self.server_clocks.now(Keys::of(queue).slot()))]
             .map(|time| time.map_or_else(nothing, |it| text(it.0)));
         let mut packed = Vec::with_capacity(visits.len() * VISIT_SIZE);
         for visit in visits {
@@ -301,4 +304,28 @@ fn pack(visit: &Visit, packed: &mut Vec<u8>) {
     }
     packed.extend_from_slice(&bytes(visit.join));
     packed.extend_from_slice(&visit.head_start.map_or(NONE, |head_start| head_start as f64).to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FREEZE: Duration = Duration::from_mins(1);
+    const AT: Micros = Micros(1_000_000);
+
+    #[tokio::test(start_paused = true)]
+    async fn server_clock_continues_during_a_freeze() {
+        let clocks = ServerClocks::default();
+        clocks.set(7, AT, FreezeAwareInstant::now().before_freeze(FREEZE).unwrap());
+        assert!(clocks.now(7) >= Some(AT.add_seconds(60)), "the visit after it is sent now");
+        assert_eq!(clocks.now(8), None, "another server may have another clock");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn server_clock_includes_the_time_until_the_reply() {
+        let (clocks, before) = (ServerClocks::default(), FreezeAwareInstant::now());
+        tokio::time::advance(FREEZE).await;
+        clocks.set(7, AT, before);
+        assert!(clocks.now(7) >= Some(AT.add_seconds(60)), "the server may have handled the call at once");
+    }
 }

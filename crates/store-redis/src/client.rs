@@ -11,7 +11,6 @@ use std::time::Duration;
 use fred::error::Error;
 use fred::types::Value;
 use fred::types::config::Config;
-use fred::util::redis_keyslot;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use vestibule_core::StoreError;
@@ -54,9 +53,9 @@ impl Client {
         self.timeout
     }
 
-    /// Whether operations on this key currently get no reply.
-    pub(crate) fn is_failing(&self, key: &str) -> bool {
-        self.breaker.is_open(Some(redis_keyslot(key.as_bytes())))
+    /// Whether operations on this hash slot currently get no reply.
+    pub(crate) fn is_failing(&self, slot: u16) -> bool {
+        self.breaker.is_open(Some(slot))
     }
 
     /// Executes a command for an operation that started then. If the server does not know a function, the library is

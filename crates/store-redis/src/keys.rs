@@ -1,6 +1,7 @@
 //! Names of the keys of queues.
 
 use fred::types::Key;
+use fred::util::redis_keyslot;
 use vestibule_core::QueueId;
 
 /// Builds the names of a queue's keys. A queue id contains none of `{`, `}` and `:`, so it can't
@@ -19,6 +20,11 @@ impl<'a> Keys<'a> {
     /// The keys of this queue.
     pub const fn of(queue: &'a QueueId) -> Self {
         Self(queue)
+    }
+
+    /// The hash slot of all keys of this queue.
+    pub(crate) fn slot(self) -> u16 {
+        redis_keyslot(self.line().as_bytes())
     }
 
     fn named(self, name: &str) -> String {

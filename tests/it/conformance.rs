@@ -4,6 +4,7 @@ mod accounts;
 mod attack_mode;
 mod draws;
 mod ending;
+mod interruptions;
 mod invitations;
 mod join_reports;
 mod keeping;
@@ -141,10 +142,6 @@ suite! {
         rule_07_slot_ended_by_max_session_is_not_restored,
         rule_07_claim_prevented_by_the_loss_succeeds_later,
         rule_07_state_that_went_back_in_time_recovers,
-        rule_07_unserved_visitors_keep_their_order,
-        rule_07_no_admission_before_a_visit_shows_an_interruption,
-        rule_07_interruption_is_known_after_visits_of_others,
-        rule_07_quiet_queue_is_not_an_interruption,
         rule_07_clock_stepping_back_blocks_no_visitor,
         rule_07_newer_settings_replace_restored_ones,
         rule_07_restored_settings_replace_no_created_ones,
@@ -154,6 +151,15 @@ suite! {
         rule_07_newcomer_in_recovery_waits_behind_returners,
         rule_07_returner_waits_while_the_queue_is_paused,
         rule_07_old_admitted_tickets_do_not_skip_the_line,
+    }
+    interruptions {
+        rule_07_unserved_visitors_keep_their_order,
+        rule_07_no_admission_before_a_visit_shows_an_interruption,
+        rule_07_interruption_is_known_after_visits_of_others,
+        rule_07_later_arrivals_grant_no_slots_to_the_expired,
+        rule_07_unnoticed_admission_is_known_after_visits_of_others,
+        rule_07_longer_quiet_time_hides_no_interruption,
+        rule_07_quiet_queue_is_not_an_interruption,
     }
     ending {
         rule_08_leaving_frees_the_slot_permanently,
@@ -289,6 +295,8 @@ suite! {
         rule_13_ending_admits_the_line_before_bypass,
         rule_13_lost_line_does_not_open_the_site,
         rule_13_interrupted_line_does_not_open_the_site,
+        rule_13_later_visit_tells_of_an_interrupted_line,
+        rule_13_ticket_returns_to_a_line_that_may_be_interrupted,
         rule_13_line_that_left_ends_the_event,
         rule_13_last_expiry_lets_the_same_visit_pass,
         rule_13_closed_between_events_drains_after_the_end,

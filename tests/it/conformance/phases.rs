@@ -1,5 +1,6 @@
 //! Rule 13: scheduled queues and their phases.
 
+use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 use vestibule_core::line::{LineRules, Mode, Phase, Visit, VisitAnswer, VisitKind, Witness};
 use vestibule_core::{PutMode, SessionId, Timestamp};
@@ -21,6 +22,12 @@ fn scheduled(between: &str) -> Value {
 
 async fn newcomer(fixture: &LineFixture<'_>) -> VisitAnswer {
     fixture.visit_as(SessionId::random()).await
+}
+
+async fn newcomer_who_tells(fixture: &LineFixture<'_>) -> VisitAnswer {
+    let witness = Witness { unserved: Witness::STARTED, census: None };
+    let visit = Visit { witness, ..Visit::joining(SessionId::random()) };
+    fixture.store().visit(&fixture.queue, visit).await.unwrap()
 }
 
 async fn phase_and_mode(fixture: &LineFixture<'_>) -> (Option<Phase>, Mode) {
@@ -125,11 +132,31 @@ async fn event_with_an_expired_line(stores: &StoreFixture) -> (LineFixture<'_>, 
 
 pub(super) async fn rule_13_interrupted_line_does_not_open_the_site(stores: &StoreFixture) {
     let (fixture, mut waiting) = event_with_an_expired_line(stores).await;
-    let witness = Witness { unserved: Witness::STARTED, census: None };
-    let visit = Visit { witness, ..Visit::joining(SessionId::random()) };
-    let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
+    let answer = newcomer_who_tells(&fixture).await;
     assert_eq!((answer.mode, answer.recovering), (Mode::Open, true));
     fixture.visit(&mut waiting).await;
+    assert_eq!(fixture.position(&waiting).await, Some(1));
+}
+
+/// The first visit comes through a process that did not notice the interruption.
+pub(super) async fn rule_13_later_visit_tells_of_an_interrupted_line(stores: &StoreFixture) {
+    let (fixture, mut waiting) = event_with_an_expired_line(stores).await;
+    assert_eq!(newcomer(&fixture).await.mode, Mode::Bypass);
+    fixture.advance_seconds(400);
+    let answer = newcomer_who_tells(&fixture).await;
+    assert_eq!((answer.mode, answer.recovering), (Mode::Open, true));
+    fixture.visit(&mut waiting).await;
+    assert_eq!(fixture.position(&waiting).await, Some(1));
+}
+
+pub(super) async fn rule_13_ticket_returns_to_a_line_that_may_be_interrupted(stores: &StoreFixture) {
+    let (fixture, mut waiting) = event_with_an_expired_line(stores).await;
+    assert_eq!(newcomer(&fixture).await.mode, Mode::Bypass);
+    fixture.advance_seconds(400);
+    // Several visits at once are a batch.
+    let newcomers = join_all((0..9).map(async |_| newcomer(&fixture).await));
+    let (answers, _) = join(newcomers, fixture.visit(&mut waiting)).await;
+    assert!(answers.iter().all(|answer| answer.session.is_none()));
     assert_eq!(fixture.position(&waiting).await, Some(1));
 }
 

@@ -1,7 +1,7 @@
 //! Rule 7: the ticket holds the position.
 
 use serde_json::json;
-use vestibule_core::line::{Counters, LineRules, Mode, Removed, Visit, VisitKind, Witness};
+use vestibule_core::line::{Counters, LineRules, Mode, Removed, Visit, VisitKind};
 use vestibule_core::settings::Settings;
 use vestibule_core::{PutMode, PutOutcome, SessionId};
 
@@ -400,90 +400,6 @@ pub(super) async fn rule_07_state_that_went_back_in_time_recovers(stores: &Store
     );
     let back = fixture.visit(&mut guests[1]).await;
     assert_eq!((back.active, back.session.unwrap().position), (1, 1), "another holds the slot by this state");
-}
-
-/// A line of which nobody came for 100 seconds, so that all have expired. The first visitor had left.
-async fn line_without_visits(stores: &StoreFixture) -> (LineFixture<'_>, Vec<TestVisitor>) {
-    let fixture = stores.open(json!({ "quota": 1 })).await;
-    let mut guests = fixture.arrivals(4).await;
-    fixture.advance_seconds(1);
-    fixture.visit_all(&mut guests).await;
-    fixture.leave(&guests[0]).await;
-    fixture.advance_seconds(100);
-    (fixture, guests)
-}
-
-pub(super) async fn rule_07_unserved_visitors_keep_their_order(stores: &StoreFixture) {
-    let unserved = |seconds: u64| Witness { unserved: seconds * 1_000_000, census: None };
-    for (seconds, recovers) in [(29, false), (30, true)] {
-        let (fixture, mut guests) = line_without_visits(stores).await;
-        let ticket = Some(guests[3].ticket.clone());
-        let visit = Visit { ticket, witness: unserved(seconds), ..Visit::default() };
-        let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
-        assert_eq!(answer.recovering, recovers, "after {seconds} s");
-        if recovers {
-            fixture.visit_all(&mut guests[1..]).await;
-            assert_eq!(fixture.line().await, sessions(&guests[1..]));
-        }
-    }
-}
-
-/// Of an interruption, operations other than a visit do not know: the earlier visitor may have expired because of it.
-pub(super) async fn rule_07_no_admission_before_a_visit_shows_an_interruption(stores: &StoreFixture) {
-    for (visited, admits) in [(32, true), (31, false)] {
-        let fixture = stores.open(json!({ "quota": 1, "recheck_after": 0 })).await;
-        let mut guests = fixture.arrivals(3).await;
-        fixture.advance_seconds(visited);
-        fixture.visit(&mut guests[2]).await;
-        fixture.advance_seconds(61 - visited);
-        fixture.leave(&guests[0]).await;
-        fixture.change(|settings| settings.line.quota = 2).await;
-        fixture.purge().await;
-        assert_eq!(fixture.is_in(&guests[2]).await, admits, "{} s after the last visit", 61 - visited);
-        if !admits {
-            let witness = Witness { unserved: Witness::STARTED, census: None };
-            let visit = Visit { ticket: Some(guests[1].ticket.clone()), witness, ..Visit::default() };
-            let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
-            assert!(answer.recovering);
-            assert_eq!(fixture.line().await, sessions(&guests[1..]), "in the old order");
-        }
-    }
-}
-
-/// The first visit afterwards comes through a process that did not notice.
-pub(super) async fn rule_07_interruption_is_known_after_visits_of_others(stores: &StoreFixture) {
-    for (later, recovers) in [(59, true), (60, false)] {
-        let (fixture, mut guests) = line_without_visits(stores).await;
-        assert!(!fixture.visit(&mut guests[3]).await.recovering);
-        for _ in 0..later {
-            fixture.advance_seconds(1);
-            fixture.visit(&mut guests[3]).await;
-        }
-        let witness = Witness { unserved: 30_000_000, census: None };
-        let visit = Visit { ticket: Some(guests[1].ticket.clone()), witness, ..Visit::default() };
-        let answer = fixture.store().visit(&fixture.queue, visit.clone()).await.unwrap();
-        assert_eq!(answer.recovering, recovers, "after {later} s");
-        if recovers {
-            let since = fixture.stats().await.reserved;
-            fixture.advance_seconds(2);
-            fixture.store().visit(&fixture.queue, visit).await.unwrap();
-            assert_eq!(fixture.stats().await.reserved, since, "one interruption starts one recovery");
-        }
-    }
-}
-
-pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(stores: &StoreFixture) {
-    let fixture = stores.open(json!({ "quota": 1 })).await;
-    let guest = fixture.join_and_confirm().await;
-    fixture.leave(&guest).await;
-    fixture.advance_seconds(1);
-    fixture.join_and_confirm().await;
-    fixture.advance_seconds(3600);
-    let witness = Witness { unserved: Witness::STARTED, census: None };
-    let visit = Visit { witness, ..Visit::joining(vestibule_core::SessionId::random()) };
-    let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
-    assert!(!answer.recovering, "no session waited, so none expired");
-    assert!(answer.session.unwrap().admitted_at.is_some());
 }
 
 pub(super) async fn rule_07_clock_stepping_back_blocks_no_visitor(stores: &StoreFixture) {

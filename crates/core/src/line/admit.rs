@@ -35,7 +35,7 @@ impl Line {
 
     fn admit_next(&mut self, now: Micros, current: Option<CurrentVisit>) -> Admissions {
         let free = self.free_slots(now);
-        let halted = self.recovering(now) || self.may_be_interrupted(now);
+        let halted = self.recovering(now) || self.is_silent(now);
         if !self.mode(now).admits() || free == 0 || self.order.is_empty() || halted {
             return Admissions::default();
         }

@@ -18,12 +18,27 @@ pub(super) struct Continuity {
     /// Start and end of the longest recent gap without use; 0 if there was none. A ticket signed
     /// within the gap shows that the state went back in time.
     pub(super) gap: (Micros, Micros),
-    /// Whether any session was waiting when the gap began.
-    pub(super) gap_waited: bool,
     /// Whether any session was waiting at the time of last use.
     pub(super) waited: bool,
+    /// The last time without visits in which sessions waited, if it was so long that it may have been an interruption, from the
+    /// visit on that ended it.
+    pub(super) silence: Option<LostTime>,
     /// Whether the clock stepped back, so that expiries may be too far ahead.
     pub(super) stepped_back: bool,
+}
+
+/// A time that the state does not know, or in which visitors may not have been served, and the state before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct LostTime {
+    /// The last visit before it; 0 if unknown.
+    pub(super) from: Micros,
+    /// The first visit after it.
+    pub(super) until: Micros,
+    /// Number of active sessions.
+    pub(super) active: u64,
+    /// The latest arrival admitted in order.
+    pub(super) reached: Micros,
 }
 
 /// The most recent recovery.
@@ -36,6 +51,8 @@ pub(super) struct Recovery {
     pub(super) known: u64,
     /// When they were counted.
     pub(super) known_at: Micros,
+    /// The end of the time that the state does not know. A later census counts what the state knows.
+    pub(super) lost_until: Micros,
     /// The latest arrival admitted in order by then.
     pub(super) reached: Micros,
     /// How many of them are accounted for: still present, returned or left.

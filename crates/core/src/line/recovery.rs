@@ -5,7 +5,7 @@
 //! is admitted, so that tickets restore the order first; and for `active_ttl` slots are reserved
 //! for active sessions that have not returned yet.
 
-use super::continuity::{CLOCK_GRAIN, Census, Continuity, GAP_MIN, Recovery};
+use super::continuity::{CLOCK_GRAIN, Census, Continuity, GAP_MIN, LostTime, Recovery};
 use super::presence::{ACTIVE_REFRESH_SHARE, Presence};
 use super::state::Line;
 use super::types::Witness;
@@ -32,14 +32,14 @@ impl Line {
     /// First step of every visit: records the use of the state and checks for signs that it is
     /// incomplete.
     pub(super) fn check_continuity(&mut self, now: Micros, ticket: Option<&Ticket>, witness: &Witness) {
-        let interrupted_since = self.interrupted_since(now, witness);
         self.note_use(now);
         // A ticket from the lobby was not signed by the store's clock, so it proves nothing about the state.
-        let lost_since = ticket.filter(|it| !it.is_new_from_lobby()).and_then(|ticket| self.lost_since(ticket));
-        if let Some(counted_at) = lost_since.or(interrupted_since) {
-            let (active, reached) = (self.active(), self.reached);
-            self.recovery = Recovery { since: now, known: active, known_at: counted_at, reached, settled: active };
-            self.continuity.gap = Default::default();
+        let lost = ticket.filter(|it| !it.is_new_from_lobby()).and_then(|ticket| self.lost_time(ticket));
+        // Silence proves nothing; that visitors could not be served does.
+        let interruption = || self.open_silence(now).filter(|_| witness.unserved >= self.silence_min());
+        if let Some(LostTime { from: known_at, until: lost_until, active, reached }) = lost.or_else(interruption) {
+            self.recovery = Recovery { since: now, known: active, known_at, lost_until, reached, settled: active };
+            (self.continuity.gap, self.continuity.silence) = Default::default();
         }
         // Unconfirmed tickets may have been collected by an attacker, so they are not used as
         // evidence.
@@ -49,31 +49,32 @@ impl Line {
         }
     }
 
-    /// When the interruption began of which this visit tells. A time without visits proves nothing; a time in which no visit
-    /// could be served does. Another process may have ended it with a visit that did not tell.
-    fn interrupted_since(&self, now: Micros, witness: &Witness) -> Option<Micros> {
-        let Continuity { used_at, waited, gap: (from, until), gap_waited, .. } = self.continuity;
-        let min = self.interruption_min();
-        if witness.unserved < min {
-            None
-        } else if waited && now.since(used_at) >= min {
-            Some(used_at)
+    /// The silence of which a visit may still tell that it was an interruption: the current one, or the last one for
+    /// `waiting_ttl` after another process ended it with a visit that did not tell.
+    pub(super) fn open_silence(&self, now: Micros) -> Option<LostTime> {
+        let Continuity { used_at, waited, silence, .. } = self.continuity;
+        if waited && self.is_silent(now) {
+            Some(self.lost(used_at, now))
         } else {
-            let is_recent = now < until.add_seconds(self.rules.waiting_ttl);
-            (gap_waited && is_recent && until.since(from) >= min).then_some(from)
+            silence.filter(|silence| now < silence.until.add_seconds(self.rules.waiting_ttl))
         }
+    }
+
+    /// Whether there was no visit for so long that there may be an interruption, of which the next visit tells. Until then
+    /// nobody is admitted: the visitors ahead may have expired only because they could not be served.
+    pub(super) fn is_silent(&self, now: Micros) -> bool {
+        now.since(self.continuity.used_at) >= self.silence_min()
     }
 
     /// The least time without visits that is an interruption if none could be served, in microseconds: waiting visitors
     /// near the front poll three times per `waiting_ttl`.
-    fn interruption_min(&self) -> u64 {
+    fn silence_min(&self) -> u64 {
         self.rules.waiting_ttl * MICROS_PER_SECOND / 2
     }
 
-    /// Whether there may have been an interruption, of which the next visit tells. Until then nobody is admitted: the
-    /// visitors ahead may have expired only because they could not be served.
-    pub(super) fn may_be_interrupted(&self, now: Micros) -> bool {
-        now.since(self.continuity.used_at) >= self.interruption_min()
+    /// This time, with the numbers of the current state.
+    fn lost(&self, from: Micros, until: Micros) -> LostTime {
+        LostTime { from, until, active: self.active(), reached: self.reached }
     }
 
     /// Records the use of the state. If the clock stepped back, the state is re-anchored to now, so
@@ -92,11 +93,8 @@ impl Line {
         if now.since(used_at) < CLOCK_GRAIN {
             return;
         }
-        let gap = self.gap_at(now);
-        if gap != self.continuity.gap {
-            (self.continuity.gap, self.continuity.gap_waited) = (gap, self.continuity.waited);
-        }
-        (self.continuity.used_at, self.continuity.waited) = (now, !self.order.is_empty());
+        let (gap, silence, waited) = (self.gap_at(now), self.open_silence(now), !self.order.is_empty());
+        self.continuity = Continuity { used_at: now, gap, waited, silence, ..self.continuity };
     }
 
     /// The longest recent gap without use, if the state is used now.
@@ -110,26 +108,28 @@ impl Line {
         if idle >= GAP_MIN && (expired || idle > gap.1.since(gap.0)) { (used_at, now) } else { gap }
     }
 
-    /// The instant after which the state has no data, if a ticket of this epoch proves a loss: the
-    /// ticket is older than the state, or was signed in a gap, so the state went back in time.
-    fn lost_since(&self, ticket: &Ticket) -> Option<Micros> {
-        let signed_at = ticket.signed_at();
-        if signed_at < self.state_since && self.recovery.since < self.state_since {
-            return Some(Micros(0));
-        }
+    /// The time of which the state has no data, if a ticket of this epoch proves a loss: the ticket is older than the state,
+    /// or was signed in a gap, so the state went back in time.
+    fn lost_time(&self, ticket: &Ticket) -> Option<LostTime> {
         let gap = self.continuity.gap;
-        is_signed_in(gap, ticket).then_some(gap.0)
+        let (from, until) = if ticket.signed_at() < self.state_since && self.recovery.since < self.state_since {
+            (Micros(0), self.state_since)
+        } else if is_signed_in(gap, ticket) {
+            gap
+        } else {
+            return None;
+        };
+        Some(self.lost(from, until))
     }
 
-    /// Adopts a later census from before the recovery, which determines how many sessions are to
-    /// return.
+    /// Adopts a later census from the time that the state does not know, which determines how many sessions are to return.
     fn learn(&mut self, now: Micros, census: Census) {
-        let Recovery { since, known_at, .. } = self.recovery;
-        let of_before = census.at < since && since.since(census.at) < self.rules.active_ttl * MICROS_PER_SECOND;
+        let Recovery { since, known_at, lost_until, .. } = self.recovery;
+        let of_before =
+            census.at < since.min(lost_until) && since.since(census.at) < self.rules.active_ttl * MICROS_PER_SECOND;
         if self.reserving(now) && of_before && census.at > known_at {
-            let Recovery { since, settled, .. } = self.recovery;
             let Census { at: known_at, active: known, reached } = census;
-            self.recovery = Recovery { since, known, known_at, reached, settled };
+            self.recovery = Recovery { known, known_at, reached, ..self.recovery };
         }
     }
 

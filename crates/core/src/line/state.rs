@@ -90,13 +90,14 @@ impl Line {
     /// An empty line whose state begins now. With `lost`, the store lost an earlier state, so the
     /// line starts in recovery.
     pub fn new(rules: LineRules, now: Micros, lost: bool) -> Self {
+        let lost_at = if lost { now } else { Micros(0) };
         Self {
             rules,
             state_since: now,
             provisional: true,
             restored: lost,
             continuity: Continuity { used_at: now, ..Continuity::default() },
-            recovery: if lost { Recovery { since: now, ..Recovery::default() } } else { Recovery::default() },
+            recovery: Recovery { since: lost_at, lost_until: lost_at, ..Recovery::default() },
             last_arrival: Micros(0),
             reached: Micros(0),
             opened_at: Micros(0),
@@ -268,11 +269,11 @@ impl Line {
         !self.order.is_empty() || (is_incomplete && self.rules.may_be_ending(now))
     }
 
-    /// Whether the line of an event may have become empty only because nobody could be served. The visit that tells is handled as in the
-    /// event.
+    /// Whether the line of an event may have become empty only because nobody could be served. A visit that may tell is handled as in
+    /// the event.
     fn may_have_waited(&self, now: Micros) -> bool {
         let is_scheduled = self.rules.mode == Mode::Scheduled;
-        is_scheduled && self.continuity.waited && self.may_be_interrupted(now) && self.rules.may_be_ending(now)
+        is_scheduled && self.open_silence(now).is_some() && self.rules.may_be_ending(now)
     }
 
     /// When the lobby of the current event opened; `None` between events.

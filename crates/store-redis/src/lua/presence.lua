@@ -9,26 +9,16 @@ local function queue_numbers()
 end
 
 -- Rule 7: records the use of the state. If the clock stepped back, the state is re-anchored, so
--- that nothing waits for it. Returns the start and end of the longest recent gap without use, and when the interruption began of which
--- a visit tells that could not be served for `unserved` us; nil if there was none.
+-- that nothing waits for it. Returns the start and end of the longest recent gap without use, and the silence that was an
+-- interruption by a visit which could not be served for `unserved` us; nil if there was none.
 local function note_use(unserved)
-  local gap_from, gap_until, gap_waited = string.match(gap, '(%d+) (%d+) ?(%d?)')
+  local gap_from, gap_until = string.match(continuity.gap, '(%d+) (%d+)')
   gap_from, gap_until = tonumber(gap_from) or 0, tonumber(gap_until) or 0
   local idle = now - used_at
-  -- Waiting visitors poll three times per waiting_ttl. A time without visits proves nothing; a time in which no visit could be served
-  -- does. Another process may have ended it with a visit that did not tell.
-  local least, interrupted_since = rules.waiting_ttl * SECOND / 2, nil
-  if unserved < least then
-    -- There was none, or it was too short.
-  elseif waited and idle >= least then
-    interrupted_since = used_at
-  elseif gap_waited == '1' and gap_until - gap_from >= least and now < gap_until + rules.waiting_ttl * SECOND then
-    interrupted_since = gap_from
-  end
   if idle < 0 then
-    gap, gap_from, gap_until = '', 0, 0
+    gap_from, gap_until, continuity.gap, continuity.silence = 0, 0, '', ''
     state_since, recovery_since = math.min(state_since, now), math.min(recovery_since, now)
-    call('HSET', STATE, 'used_at', now, 'waited', 0, 'gap', '', 'stepped_back', 1, 'state_since', state_since,
+    call('HSET', STATE, 'used_at', now, 'waited', 0, 'gap', '', 'silence', '', 'stepped_back', 1, 'state_since', state_since,
       'recovery_since', recovery_since)
     -- Attack mode lasts as long as it would have.
     if attack_until > 0 then
@@ -43,18 +33,22 @@ local function note_use(unserved)
     local expired = now >= gap_until + rules.active_ttl * SECOND
     if idle >= GAP_MIN and (expired or idle > gap_until - gap_from) then
       gap_from, gap_until = used_at, now
-      gap = string.format('%d %d %d', gap_from, gap_until, waited and 1 or 0)
+      continuity.gap = string.format('%d %d', gap_from, gap_until)
     end
-    call('HSET', STATE, 'used_at', now, 'waited', waiting > 0 and 1 or 0, 'gap', gap)
+    local open = continuity.open_silence()
+    continuity.silence = open and string.format('%d %d %d %s', unpack(open)) or ''
+    call('HSET', STATE, 'used_at', now, 'waited', waiting > 0 and 1 or 0, 'gap', continuity.gap, 'silence', continuity.silence)
   end
   used_at = now
-  return gap_from, gap_until, interrupted_since
+  -- Silence proves nothing; that visitors could not be served does.
+  local tells = unserved * 2 >= rules.waiting_ttl * SECOND
+  return gap_from, gap_until, tells and continuity.open_silence() or nil
 end
 
--- Adopts a later census from before the recovery, which determines how many sessions are to return. Returns whether it did:
--- slots may be free now.
+-- Adopts a later census from the time that the state does not know, which determines how many sessions are to return. Returns
+-- whether it did: slots may be free now.
 local function learn(at, count_then, reached_then)
-  local of_before = at >= 0 and at < recovery_since and recovery_since - at < rules.active_ttl * SECOND
+  local of_before = at >= 0 and at < math.min(recovery_since, continuity.lost_until) and recovery_since - at < rules.active_ttl * SECOND
   if of_before and at > known_at then
     known, known_at, known_reached = count_then, at, reached_then
     call('HSET', STATE, 'known', known, 'known_at', known_at, 'known_reached', known_reached)

@@ -20,7 +20,11 @@ local rules, rules_text
 local schedule
 local now
 local waiting, active
-local state_since, used_at, waited, gap, pace
+local state_since, used_at, waited, pace
+-- Rule 7: what the state records about its own past, as texts: the longest recent gap without use, and the last silence that a visit has
+-- ended. Also the end of the time that the state does not know since the recovery. Functions are fields of the same table, since a
+-- chunk has at most 200 local variables.
+local continuity = {}
 -- The latest arrival that was admitted in order, as text.
 local reached
 -- Start of the recovery, number of active sessions before it, when they were counted, the arrival
@@ -97,6 +101,23 @@ local function read_schedule(text)
   end
 end
 
+-- Rule 7: whether there was no visit for so long that there may be an interruption, of which the next visit tells: waiting visitors
+-- poll three times per waiting_ttl.
+function continuity.is_silent()
+  return (now - used_at) * 2 >= rules.waiting_ttl * SECOND
+end
+
+-- Rule 7: the silence of which a visit may still tell that it was an interruption: the current one, or the last one for waiting_ttl
+-- after another process ended it with a visit that did not tell. Its start and end, the active sessions in it, and the arrival reached
+-- as text; nil if there is none.
+function continuity.open_silence()
+  if waited and continuity.is_silent() then return { used_at, now, active, reached } end
+  local from, till, active_then, reached_then = string.match(continuity.silence, '(%d+) (%d+) (%d+) (%d+)')
+  if from and now < tonumber(till) + rules.waiting_ttl * SECOND then
+    return { tonumber(from), tonumber(till), tonumber(active_then), reached_then }
+  end
+end
+
 -- Rule 13.2: the phase of a queue that follows its events. With `may_tell`, it is that for a visit which may tell that the line became
 -- empty only because nobody could be served.
 local function phase(may_tell)
@@ -106,7 +127,7 @@ local function phase(may_tell)
   if now < schedule.ends_at then return 'running' end
   -- After a loss of the state, visitors who waited may not have returned yet, unless the event ended long ago.
   local incomplete = recovery_since > 0 and now < recovery_since + rules.hold_ttl * SECOND
-    or may_tell and waited and (now - used_at) * 2 >= rules.waiting_ttl * SECOND
+    or may_tell and continuity.open_silence()
   local may_wait = waiting > 0 or (incomplete and now < schedule.ends_at + ENDING_MAX * SECOND)
   if not may_wait and now >= schedule.ends_at + rules.hold_ttl * SECOND then return 'idle' end
   return 'ending'
@@ -173,14 +194,16 @@ local function find_recovery()
   restoring = recovery_since > 0 and now < recovery_since + return_time * SECOND
 end
 
--- Rule 7: starts recovery now, with this many active sessions counted at counted_at. Those in the
--- state are accounted for.
-local function begin_recovery(counted_at)
-  recovery_since, known, known_at, known_reached, settled, gap = now, active, counted_at, tonumber(reached), active, ''
+-- Rule 7: starts recovery now. The state does not know the time from `lost_from` to `till`. Before it, there were this many active
+-- sessions, which are accounted for, and the arrival reached was this text: the current ones by default.
+local function begin_recovery(lost_from, till, active_then, reached_then)
+  reached_then = reached_then or reached
+  recovery_since, known, known_at, known_reached = now, active_then or active, lost_from, tonumber(reached_then)
+  settled, continuity.lost_until, continuity.gap, continuity.silence = known, till, '', ''
   find_recovery()
   if WRITES then
-    call('HSET', STATE, 'recovery_since', now, 'known', known, 'known_at', known_at, 'known_reached', reached,
-      'settled', settled, 'gap', gap)
+    call('HSET', STATE, 'recovery_since', now, 'known', known, 'known_at', known_at, 'known_reached', reached_then,
+      'settled', settled, 'lost_until', till, 'gap', '', 'silence', '')
   end
 end
 
@@ -188,12 +211,13 @@ end
 -- in recovery. O(1): the old data is freed in the background.
 local function begin_state(lost, provisional)
   call('UNLINK', LINE, ACTIVE, POOL, ENDED, STATE, JOIN_COUNTERS, NETWORKS)
-  waiting, active, state_since, used_at, waited, gap, pace = 0, 0, now, now, false, '', ''
+  waiting, active, state_since, used_at, waited, pace = 0, 0, now, now, false, ''
+  continuity.gap, continuity.silence, continuity.lost_until = '', '', 0
   call('HSET', STATE, 'state_since', now, 'used_at', now, 'provisional', provisional and 1 or 0, 'restored', lost and 1 or 0)
   recovery_since, recovering, reserving, restoring, reached = 0, false, false, false, '0'
   known, known_at, known_reached, settled, attack_until = 0, 0, 0, 0, 0
   limits.events_window, limits.record, limits.changed = 0, nil, false
-  if lost then begin_recovery(0) end
+  if lost then begin_recovery(0, now) end
 end
 
 -- Reads the clock, the current rules and the state needed by every operation. `rules` is nil if the
@@ -207,7 +231,8 @@ local function begin_call(keys, args, writes, creates)
   departures, short_stays, short_ms, long_stays = 0, 0, 0, 0
   recovering, reserving, restoring = false, false, false
   recovery_since, known, known_at, known_reached, settled, attack_until = 0, 0, 0, 0, 0, 0
-  pace, gap, reached, waited, used_at, waiting, active = '', '', '0', false, now, 0, 0
+  pace, reached, waited, used_at, waiting, active = '', '0', false, now, 0, 0
+  continuity.gap, continuity.silence, continuity.lost_until = '', '', 0
   rules, schedule = nil, nil
   limits.record, limits.changed = nil, false
   local stored = call('HMGET', SETTINGS, 'rules', 'schedule')
@@ -216,29 +241,30 @@ local function begin_call(keys, args, writes, creates)
   read_schedule(stored[2])
   waiting, active = call('ZCARD', LINE), call('ZCARD', ACTIVE)
   local state = call('HMGET', STATE, 'state_since', 'recovery_since', 'used_at', 'waited', 'gap', 'pace', 'reached', 'attack_until',
-    'events_window')
+    'events_window', 'silence')
   state_since, recovery_since = tonumber(state[1]), tonumber(state[2]) or 0
-  used_at, waited, gap, pace = tonumber(state[3]) or now, state[4] == '1', state[5] or '', state[6] or ''
+  used_at, waited, continuity.gap, pace = tonumber(state[3]) or now, state[4] == '1', state[5] or '', state[6] or ''
   reached, attack_until = state[7] or '0', tonumber(state[8]) or 0
-  limits.events_window = tonumber(state[9]) or 0
+  limits.events_window, continuity.silence = tonumber(state[9]) or 0, state[10] or ''
   if not state_since then
     state_since, used_at, pace = now, now, ''
     if WRITES then call('HSET', STATE, 'state_since', now, 'used_at', now, 'provisional', 1) end
-    begin_recovery(0)
+    begin_recovery(0, now)
   elseif recovery_since > 0 then
     find_recovery()
     -- Other rules may extend the reservation.
     if reserving or CREATES then
-      local counts = call('HMGET', STATE, 'known', 'known_at', 'known_reached', 'settled')
+      local counts = call('HMGET', STATE, 'known', 'known_at', 'known_reached', 'settled', 'lost_until')
       known, known_at = tonumber(counts[1]) or 0, tonumber(counts[2]) or 0
       known_reached, settled = tonumber(counts[3]) or 0, tonumber(counts[4]) or 0
+      continuity.lost_until = tonumber(counts[5]) or 0
     end
   end
   if WRITES and call('ZCARD', POOL) ~= waiting + active then
     -- A key was lost. Which of the remaining data is valid is unknown, so the tickets restore all
     -- of it.
     local counted_at = active > 0 and now or 0
-    begin_recovery(counted_at)
+    begin_recovery(counted_at, now)
     call('UNLINK', LINE, ACTIVE, POOL)
     waiting, active, settled = 0, 0, 0
     call('HSET', STATE, 'settled', 0)
@@ -594,8 +620,7 @@ local function admit_next(own, confirmed)
   local most = math.min(free_slots(), ADVANCE_BATCH)
   -- Rule 7: without visits for so long, visitors may not have been served, and those ahead may have expired only because of
   -- that. The next visit tells.
-  local may_be_interrupted = (now - used_at) * 2 >= rules.waiting_ttl * SECOND
-  if not admits() or most <= 0 or waiting == 0 or recovering or may_be_interrupted then return 0, 0, nil end
+  if not admits() or most <= 0 or waiting == 0 or recovering or continuity.is_silent() then return 0, 0, nil end
   local credit, earned_until
   if rules.admissions_per_minute then
     credit, earned_until = buckets.credit_now()

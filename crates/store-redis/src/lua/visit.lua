@@ -44,7 +44,7 @@ end
 
 -- A call that lay in a connection could not be served meanwhile.
 local sent_at = tonumber(ARGV[14]) or now
-local gap_from, gap_until, interrupted_since = note_use(math.max(tonumber(ARGV[3]), now - sent_at))
+local gap_from, gap_until, interruption = note_use(math.max(tonumber(ARGV[3]), now - sent_at))
 -- Whether all expired sessions are removed, whether this call may have moved the line, and whether
 -- it could not move before.
 local reaped, touched, still = false, false, stands_still()
@@ -54,7 +54,7 @@ for i = 0, size - 1 do
   local bearer, flags, ticket_arrival, ticket_admitted, signed_at, due, ticket_epoch, census, ticket_reached, newcomer,
     head_start = struct.unpack(VISIT_FORMAT, visits, i * VISIT_SIZE + 1)
   -- Rule 13: an event can be over as soon as a visit before this one has emptied the line.
-  local passes = i > 0 and effective_mode() == 'bypass'
+  local passes = i > 0 and effective_mode(true) == 'bypass'
   local has_ticket, unconfirmed, joins, from_lobby, reads, redeems =
     not passes and flags % 2 == 1, flags % 4 >= UNCONFIRMED, not passes and flags % FROM_LOBBY >= JOINS,
     flags % READ_ONLY >= FROM_LOBBY, flags % REDEEMS >= READ_ONLY, not passes and flags % SAME_NETWORK >= REDEEMS
@@ -69,25 +69,24 @@ for i = 0, size - 1 do
       begin_state(true, provisional)
       -- An operator's settings stay so.
       if not provisional then call('HSET', STATE, 'restored', 0) end
-      gap_from, gap_until, interrupted_since, reaped, touched, of_gap = 0, 0, nil, false, true, false
+      gap_from, gap_until, interruption, reaped, touched, of_gap = 0, 0, nil, false, true, false
     end
   end
   local is_ours = has_ticket and ticket_epoch == rules.epoch
 
   -- Rule 7: a ticket that is older than the state, or was signed in a gap, proves that the state
   -- lost data. A ticket from the lobby was not signed by the server's clock, so it proves nothing.
-  local lost_since
-  local proves = is_ours and not from_lobby
-  if proves and signed_at < state_since and recovery_since < state_since then
-    lost_since = 0
-  elseif proves and of_gap then
-    lost_since = gap_from
-  else
-    lost_since = interrupted_since
+  local lost = interruption
+  if is_ours and not from_lobby then
+    if signed_at < state_since and recovery_since < state_since then
+      lost = { 0, state_since }
+    elseif of_gap then
+      lost = { gap_from, gap_until }
+    end
   end
-  if lost_since then
-    begin_recovery(lost_since)
-    gap_from, gap_until, interrupted_since = 0, 0, nil
+  if lost then
+    begin_recovery(unpack(lost))
+    gap_from, gap_until, interruption = 0, 0, nil
   end
   if reserving then
     -- Unconfirmed tickets may have been collected by an attacker, so they are not used as evidence.

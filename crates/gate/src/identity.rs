@@ -15,6 +15,7 @@ use vestibule_freeze::FreezeAwareInstant;
 use vestibule_runtime::Queue;
 
 use self::check::VerifiedToken;
+use self::key_sets::KeySource;
 use crate::counts::VisitCounts;
 use crate::request::{Credential, RequestInfo};
 use crate::state::Gate;
@@ -229,18 +230,18 @@ async fn verify_with_fetched(
     token: &IdentityToken<'_>,
 ) -> Result<Result<(), IdentityError>, Unavailable> {
     let Some(address) = key_address(identity, token) else { return Ok(Err(IdentityError::UnknownKey)) };
-    let reach = key_sets::reach_of(queue, identity);
+    let source = KeySource { address, reach: key_sets::reach_of(queue, identity) };
     let sets = &gate.identities.keys;
     let keys = match identity.kind {
-        IdentityKind::Jwt => sets.get(&address, &reach).await,
-        IdentityKind::Alb => sets.get_named(&queue.settings.id, &address, &reach).await,
+        IdentityKind::Jwt => sets.get(&source).await,
+        IdentityKind::Alb => sets.get_named(&queue.settings.id, &source).await,
     };
     let keys = keys.ok_or(Unavailable)?;
     let found = token.verify(&keys);
     if found != Err(IdentityError::UnknownKey) || identity.kind == IdentityKind::Alb {
         return Ok(found);
     }
-    let newer: Option<Arc<KeySet>> = sets.get_newer(&address, &reach).await;
+    let newer: Option<Arc<KeySet>> = sets.get_newer(&source).await;
     Ok(newer.map_or(found, |keys| token.verify(&keys)))
 }
 

@@ -30,22 +30,31 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(3);
 const WAIT_MAX: Duration = Duration::from_secs(1);
 /// Maximum size of a set in bytes.
 const SET_MAX: usize = 64 * 1024;
-/// Maximum number of addresses: the key IDs of load balancers come from tokens.
-const ADDRESSES_MAX: usize = 256;
+/// Maximum number of sources: the key IDs of load balancers come from tokens.
+const SOURCES_MAX: usize = 256;
 
 /// How often a queue asks for keys of a load balancer that are not known: their IDs come from tokens, and so from anybody. One fetch
 /// in this time.
 const UNKNOWN_KEY_INTERVAL: Duration = FETCH_INTERVAL;
 
-/// Sets by address.
+/// Where keys are fetched. Tenants that may connect to different addresses share no set: one that may not use an address neither gets
+/// its keys nor keeps others from fetching them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct KeySource {
+    pub(super) address: String,
+    /// The addresses that its host may have.
+    pub(super) reach: Reach,
+}
+
+/// Sets by their source.
 #[derive(Default)]
 pub(crate) struct KeySets {
-    sets: Mutex<HashMap<String, Arc<Entry>>>,
+    sets: Mutex<HashMap<KeySource, Arc<Entry>>>,
     /// When each queue last asked for a key that is not known.
     unknown_asked: Mutex<HashMap<QueueId, FreezeAwareInstant>>,
 }
 
-/// What is known of one address.
+/// What is known of one source.
 struct Entry {
     state: Mutex<State>,
     /// The number of fetches that have ended.
@@ -111,32 +120,32 @@ pub(super) fn reach_of(queue: &Queue, identity: &Identity) -> Reach {
 }
 
 impl KeySets {
-    /// The set at an address. Waits for it only if none is known.
-    pub(super) async fn get(&self, address: &str, reach: &Reach) -> Option<Arc<KeySet>> {
-        let entry = self.entry(address);
+    /// The set of a source. Waits for it only if none is known.
+    pub(super) async fn get(&self, source: &KeySource) -> Option<Arc<KeySet>> {
+        let entry = self.entry(source);
         if let Some((keys, is_fresh)) = entry.keys() {
             if !is_fresh {
-                Self::fetch(&entry, address, reach);
+                Self::fetch(&entry, source);
             }
             return Some(keys);
         }
-        Self::wait_for_fetch(&entry, address, reach).await;
+        Self::wait_for_fetch(&entry, source).await;
         entry.keys().map(|(keys, _)| keys)
     }
 
-    /// The key of a load balancer at an address. One that is not known is fetched if this queue has asked for no other a short time
+    /// The key of a load balancer. One that is not known is fetched if this queue has asked for no other a short time
     /// ago, so that invented key IDs neither cause many fetches nor take the room of known keys.
-    pub(super) async fn get_named(&self, queue: &QueueId, address: &str, reach: &Reach) -> Option<Arc<KeySet>> {
-        if !self.is_known(address) && !self.begins_unknown(queue) {
+    pub(super) async fn get_named(&self, queue: &QueueId, source: &KeySource) -> Option<Arc<KeySet>> {
+        if !self.is_known(source) && !self.begins_unknown(queue) {
             return None;
         }
-        self.get(address, reach).await
+        self.get(source).await
     }
 
-    /// Whether there is a set of this address, or a fetch of it is under way.
-    fn is_known(&self, address: &str) -> bool {
+    /// Whether there is a set of this source, or a fetch of it is under way.
+    fn is_known(&self, source: &KeySource) -> bool {
         let sets = self.sets.lock();
-        sets.get(address).is_some_and(|entry| entry.keys().is_some() || entry.state().is_fetching)
+        sets.get(source).is_some_and(|entry| entry.keys().is_some() || entry.state().is_fetching)
     }
 
     fn begins_unknown(&self, queue: &QueueId) -> bool {
@@ -149,46 +158,46 @@ impl KeySets {
         true
     }
 
-    /// The set at an address after a fetch, if one may begin now or is under way.
-    pub(super) async fn get_newer(&self, address: &str, reach: &Reach) -> Option<Arc<KeySet>> {
-        let entry = self.entry(address);
-        Self::wait_for_fetch(&entry, address, reach).await;
+    /// The set of a source after a fetch, if one may begin now or is under way.
+    pub(super) async fn get_newer(&self, source: &KeySource) -> Option<Arc<KeySet>> {
+        let entry = self.entry(source);
+        Self::wait_for_fetch(&entry, source).await;
         entry.keys().map(|(keys, _)| keys)
     }
 
-    /// The entry of an address. If there are too many, those without keys are forgotten, which include those of invented key IDs, and
+    /// The entry of a source. If there are too many, those without keys are forgotten, which include those of invented key IDs, and
     /// else the one that was not used for longest: one tenant cannot take the room of another.
-    fn entry(&self, address: &str) -> Arc<Entry> {
+    fn entry(&self, source: &KeySource) -> Arc<Entry> {
         let mut sets = self.sets.lock();
-        if sets.len() >= ADDRESSES_MAX && !sets.contains_key(address) {
+        if sets.len() >= SOURCES_MAX && !sets.contains_key(source) {
             sets.retain(|_, entry| entry.keys().is_some());
         }
-        if sets.len() >= ADDRESSES_MAX
-            && !sets.contains_key(address)
+        if sets.len() >= SOURCES_MAX
+            && !sets.contains_key(source)
             && let Some(oldest) =
                 sets.iter().max_by_key(|(_, entry)| entry.unused_for()).map(|(oldest, _)| oldest.clone())
         {
             sets.remove(&oldest);
         }
-        let entry = sets.entry(address.to_owned()).or_insert_with(|| Arc::new(Entry::new())).clone();
+        let entry = sets.entry(source.clone()).or_insert_with(|| Arc::new(Entry::new())).clone();
         entry.state().used_at = Some(FreezeAwareInstant::now());
         entry
     }
 
-    async fn wait_for_fetch(entry: &Arc<Entry>, address: &str, reach: &Reach) {
+    async fn wait_for_fetch(entry: &Arc<Entry>, source: &KeySource) {
         let mut ended = entry.ended.subscribe();
-        Self::fetch(entry, address, reach);
+        Self::fetch(entry, source);
         if entry.state().is_fetching {
             let _ = timeout(WAIT_MAX, ended.changed()).await;
         }
     }
 
     /// Fetches a set in the background, at most once a minute.
-    fn fetch(entry: &Arc<Entry>, address: &str, reach: &Reach) {
+    fn fetch(entry: &Arc<Entry>, source: &KeySource) {
         if !entry.begins_fetch() {
             return;
         }
-        let (entry, client, address) = (entry.clone(), client(reach), address.to_owned());
+        let (entry, client, address) = (entry.clone(), client(&source.reach), source.address.clone());
         tokio::spawn(async move {
             let keys = match client {
                 Some(client) => fetch_keys(&client, &address).await,
@@ -231,19 +240,27 @@ mod tests {
 
     use super::*;
 
+    fn public(address: &str) -> KeySource {
+        KeySource { address: address.to_owned(), reach: Reach::Public }
+    }
+
+    /// One tenant may not connect to the address of another one.
     #[tokio::test]
-    async fn names_of_internal_addresses_are_refused() {
+    async fn keys_of_one_reach_are_not_those_of_another() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = format!("http://localhost:{}/jwks.json", listener.local_addr().unwrap().port());
-        for (reach, is_connected) in [(Reach::Public, false), (Reach::Any, true)] {
-            let (sets, mut connections) = (KeySets::default(), 0);
+        let refused = public(&format!("http://localhost:{}/jwks.json", listener.local_addr().unwrap().port()));
+        let allowed = KeySource { reach: Reach::Any, ..refused.clone() };
+        let (sets, mut connections) = (KeySets::default(), 0);
+        for (source, connected) in [(&refused, 0), (&allowed, 1)] {
             tokio::select! {
                 biased;
                 Ok(_) = listener.accept() => connections += 1,
-                keys = sets.get(&address, &reach) => assert!(keys.is_none()),
+                keys = sets.get(source) => assert!(keys.is_none()),
             }
-            assert_eq!(connections > 0, is_connected, "{reach:?}");
+            assert_eq!(connections, connected, "{source:?}");
         }
+        sets.entry(&allowed).end_fetch(Some(some_keys()));
+        assert!(sets.get(&allowed).await.is_some() && sets.get(&refused).await.is_none());
     }
 
     fn some_keys() -> KeySet {
@@ -254,21 +271,21 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn addresses_of_one_tenant_leave_room_for_others() {
-        let (sets, own) = (KeySets::default(), "https://www.example.com/jwks.json");
-        sets.entry(own).end_fetch(Some(some_keys()));
-        for number in 0..2 * ADDRESSES_MAX {
+        let (sets, own) = (KeySets::default(), public("https://www.example.com/jwks.json"));
+        sets.entry(&own).end_fetch(Some(some_keys()));
+        for number in 0..2 * SOURCES_MAX {
             tokio::time::advance(Duration::from_millis(10)).await;
-            sets.entry(&format!("https://other.example/{number}")).end_fetch(Some(some_keys()));
+            sets.entry(&public(&format!("https://other.example/{number}"))).end_fetch(Some(some_keys()));
             if number % 100 == 0 {
-                assert!(sets.entry(own).keys().is_some(), "{number}");
+                assert!(sets.entry(&own).keys().is_some(), "{number}");
             }
         }
-        assert_eq!(sets.sets.lock().len(), ADDRESSES_MAX);
+        assert_eq!(sets.sets.lock().len(), SOURCES_MAX);
     }
 
     /// What is known after a freeze of this length during which the monotonic clock stood still.
-    fn freeze(sets: &KeySets, address: &str, length: Duration) {
-        let entry = sets.entry(address);
+    fn freeze(sets: &KeySets, source: &KeySource, length: Duration) {
+        let entry = sets.entry(source);
         let mut state = entry.state();
         state.fetched_at = state.fetched_at.and_then(|at| at.before_freeze(length));
         state.keys = state.keys.take().and_then(|(keys, at)| Some((keys, at.before_freeze(length)?)));
@@ -280,8 +297,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn keys_age_while_the_process_is_frozen() {
-        let (sets, address, queue) = (KeySets::default(), "https://www.example.com/jwks.json", "tour".parse().unwrap());
-        let entry = sets.entry(address);
+        let source = public("https://www.example.com/jwks.json");
+        let (sets, queue) = (KeySets::default(), "tour".parse().unwrap());
+        let entry = sets.entry(&source);
         let fetch = || {
             let begins = entry.begins_fetch();
             if begins {
@@ -291,12 +309,12 @@ mod tests {
         };
         let is_fresh = || entry.keys().map(|(_, is_fresh)| is_fresh);
         assert!(fetch() && !fetch() && sets.begins_unknown(&queue) && !sets.begins_unknown(&queue));
-        freeze(&sets, address, FETCH_INTERVAL);
+        freeze(&sets, &source, FETCH_INTERVAL);
         assert!(fetch() && sets.begins_unknown(&queue), "a minute has passed");
         assert_eq!(is_fresh(), Some(true));
-        freeze(&sets, address, FRESH_FOR);
+        freeze(&sets, &source, FRESH_FOR);
         assert_eq!(is_fresh(), Some(false), "ten minutes have passed");
-        freeze(&sets, address, KEPT_FOR);
+        freeze(&sets, &source, KEPT_FOR);
         assert_eq!(is_fresh(), None, "a day has passed");
     }
 }

@@ -19,6 +19,9 @@ pub use vestibule_tls::TlsError;
 
 pub use checked_connector::{AddressCheck, AddressRefused, CheckedConnector, ConnectOptions};
 
+/// Maximum number of header fields of a response. Sites that set many cookies have more than the 100 that are usual.
+pub const RESPONSE_FIELDS_MAX: usize = 512;
+
 /// Settings of a client.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -110,6 +113,7 @@ impl HttpClient {
         );
         let mut client = Client::builder(TokioExecutor::new());
         client.pool_timer(TokioTimer::new()).pool_idle_timeout(options.idle_timeout);
+        client.http1_max_headers(RESPONSE_FIELDS_MAX);
         if options.idle_timeout.is_zero() {
             client.pool_max_idle_per_host(0);
         }
@@ -201,9 +205,9 @@ mod tests {
     use super::*;
 
     /// Sends a request to a server that answers with these bytes, and then closes the connection or stays silent.
-    async fn respond(bytes: &'static str, closes: bool) -> Result<Response<Bytes>, HttpError> {
+    async fn respond(bytes: impl Into<String>, closes: bool) -> Result<Response<Bytes>, HttpError> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let uri = format!("http://{}/", listener.local_addr().unwrap());
+        let (uri, bytes) = (format!("http://{}/", listener.local_addr().unwrap()), bytes.into());
         tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
             let _ = stream.read(&mut [0; 1024]).await;
@@ -223,6 +227,14 @@ mod tests {
             .await
             .unwrap();
         assert_eq!((found.status().as_u16(), found.body().as_ref()), (302, b"here".as_slice()));
+    }
+
+    #[tokio::test]
+    async fn responses_may_have_many_header_fields() {
+        let head = |fields: usize| format!("HTTP/1.1 200 OK\r\n{}\r\n", "set-cookie: a=b\r\n".repeat(fields));
+        let response = respond(head(RESPONSE_FIELDS_MAX), true).await.unwrap();
+        assert_eq!(response.headers().len(), RESPONSE_FIELDS_MAX);
+        assert!(respond(head(RESPONSE_FIELDS_MAX + 1), true).await.is_err());
     }
 
     #[tokio::test]

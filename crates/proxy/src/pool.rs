@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use rustls::ClientConfig;
 use vestibule_core::settings::Reach;
 use vestibule_freeze::FreezeAwareInstant;
+use vestibule_http_client::RESPONSE_FIELDS_MAX;
 
 use crate::connector::Connector;
 use crate::limits::ProxyLimits;
@@ -23,8 +24,6 @@ const NETWORK_POOLS_MAX: usize = 256;
 /// How long connections are used for further requests: the names of origins are resolved again for new ones, so that an address that
 /// has changed is noticed under steady traffic too.
 const CLIENT_AGE_MAX: Duration = Duration::from_mins(1);
-/// Maximum number of header fields of a response. Sites that set many cookies have more than the 100 that are usual.
-const RESPONSE_FIELDS_MAX: usize = 512;
 
 /// A pool per reach, so that a connection allowed for one tenant is never used for another that may not have it.
 #[derive(Debug)]

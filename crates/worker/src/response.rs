@@ -61,6 +61,8 @@ pub(crate) fn held_outcome(response: Result<Response<Bytes>, HttpError>, now: u6
         StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => {
             Outcome::Unknown(failure(FailureReason::Status, &response))
         }
+        // Not a final response: the order asked for no other protocol.
+        status if status.is_informational() => Outcome::Unknown(failure(FailureReason::Status, &response)),
         status => {
             let location = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
             Outcome::Acknowledged(Some(JobResponse {
@@ -194,6 +196,13 @@ mod tests {
             let response = Response::builder().status(status).header("retry-after", "7").body(Bytes::new()).unwrap();
             assert_eq!(held_outcome(Ok(response), NOW), Outcome::Later { seconds: 7, pauses: false }, "{status}");
         }
+    }
+
+    #[test]
+    fn order_without_a_final_response_is_unknown() {
+        let response = Response::builder().status(101).header("upgrade", "x").body(Bytes::from_static(b"why")).unwrap();
+        let expected = Outcome::Unknown(failed(FailureReason::Status, 101));
+        assert_eq!(held_outcome(Ok(response), NOW), expected);
     }
 
     #[test]

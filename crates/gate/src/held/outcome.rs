@@ -53,15 +53,19 @@ impl OrderOutcome {
                 Some(Resolution::Placed) => Self::Placed,
                 Some(Resolution::NotPlaced) => Self::Failed,
             },
-            // The origin rejected it, and its response is not kept any more.
-            (JobState::Completed, Some(result)) if result.headers.is_empty() && is_rejection(&result) => Self::Failed,
-            (JobState::Completed, Some(result)) if result.headers.is_empty() && is_failure(&result) => Self::Unknown,
-            (JobState::Completed, Some(result)) if result.headers.is_empty() && view.is_delivered => {
-                Self::Delivered(result)
-            }
-            (JobState::Completed, Some(result)) if result.headers.is_empty() => Self::NotKept(result),
-            (JobState::Completed, Some(result)) => Self::Response(result),
+            (JobState::Completed, Some(result)) => Self::of_response(result, view.is_delivered),
             (JobState::Completed, None) => Self::Unknown,
+        }
+    }
+
+    fn of_response(response: JobResponse, is_delivered: bool) -> Self {
+        match response {
+            response if response.size() > 0 => Self::Response(response),
+            // Its contents are not kept, or it had none.
+            response if is_rejection(&response) => Self::Failed,
+            response if is_failure(&response) => Self::Unknown,
+            response if is_delivered => Self::Delivered(response),
+            response => Self::NotKept(response),
         }
     }
 
@@ -157,4 +161,27 @@ pub(super) async fn find_order(gate: &Gate, info: &RequestInfo, id: JobId) -> Op
         }
     }
     unknown.filter(|_| !is_of_other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn completed(status: u16, headers: &str, body: &str) -> OrderOutcome {
+        let response = JobResponse { status, location: None, headers: headers.into(), body: body.into() };
+        OrderOutcome::of_response(response, false)
+    }
+
+    #[test]
+    fn responses_without_headers_reach_the_visitor() {
+        for (status, headers, body) in [(200, "", "PAID"), (409, "", "sold out"), (303, "location: /done\n", "")] {
+            let OrderOutcome::Response(response) = completed(status, headers, body) else {
+                panic!("{status}: the response is lost")
+            };
+            assert_eq!((response.status, response.body), (status, body.into()));
+        }
+        assert!(matches!(completed(200, "", ""), OrderOutcome::NotKept(_)));
+        assert!(matches!(completed(409, "", ""), OrderOutcome::Failed));
+        assert!(matches!(completed(500, "", ""), OrderOutcome::Unknown));
+    }
 }

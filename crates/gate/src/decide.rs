@@ -77,7 +77,9 @@ pub(crate) async fn handle(State(gate): State<Gate>, mut info: RequestInfo, requ
         Err(GateError::UnknownHost) if info.is_navigation() => {
             return plain_page(&info, StatusCode::NOT_FOUND, ErrorPage::NoQueue);
         }
-        Err(GateError::QueuesNotLoaded) if info.is_navigation() => return unavailable_page(&info, StatusCode::OK),
+        Err(error @ GateError::QueuesNotLoaded) if info.is_navigation() => {
+            return unavailable_page(&info, StatusCode::OK, error.status());
+        }
         Err(error) => return error.into_response(),
     };
     respond(&gate, &info, answer).await

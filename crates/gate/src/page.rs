@@ -125,7 +125,7 @@ pub(crate) async fn error_page(
         kept_seconds: session_left,
         ..view(info, result, &result.visitor_status, &nonce, &parts)
     };
-    let body = gate.themes.error_page(queue.settings.theme.as_ref(), page, &view).await;
+    let body = gate.themes.error_page(queue.settings.theme.as_ref(), page, status.as_u16(), &view).await;
     html(info, status, &nonce, body)
 }
 
@@ -236,16 +236,21 @@ fn kept(gate: &Gate, info: &RequestInfo, result: &VisitResult) -> Option<u64> {
     settings.line.hold_ttl.checked_sub(age).filter(|left| holds && *left > 0)
 }
 
-/// A page without a queue.
+/// A page without a queue. The script of the page gets the same status in the background.
 pub(crate) fn plain_page(info: &RequestInfo, status: StatusCode, page: ErrorPage) -> Response {
-    let nonce = nonce();
-    let body = Themes::plain_page(page, info.languages().page, &nonce, info.method == Method::GET);
-    html(info, status, &nonce, body)
+    watched_page(info, status, page, status)
 }
 
-/// The page while the queues are not loaded yet. It reloads itself.
-pub(crate) fn unavailable_page(info: &RequestInfo, status: StatusCode) -> Response {
-    let mut response = plain_page(info, status, ErrorPage::Unavailable);
+/// A page without a queue, whose script gets the status `in_background` for the same request.
+fn watched_page(info: &RequestInfo, status: StatusCode, page: ErrorPage, in_background: StatusCode) -> Response {
+    let nonce = nonce();
+    let watched = (info.method == Method::GET).then_some(in_background.as_u16());
+    html(info, status, &nonce, Themes::plain_page(page, info.languages().page, &nonce, watched))
+}
+
+/// The page while the queues are not loaded yet. It reloads itself once its script gets another status than this one in the background.
+pub(crate) fn unavailable_page(info: &RequestInfo, status: StatusCode, in_background: StatusCode) -> Response {
+    let mut response = watched_page(info, status, ErrorPage::Unavailable, in_background);
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ErrorPage::RETRY_SECONDS));
     response.extensions_mut().insert(Decision::without_queue(Outcome::Unavailable));
     response

@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         write_states(folder, language).await?;
         for page in ErrorPage::ALL {
             let name = format!("plain-{}.{}.html", page.as_str(), language.code());
-            fs::write(folder.join(name), Themes::plain_page(page, language, "sample", true))?;
+            fs::write(folder.join(name), Themes::plain_page(page, language, "sample", Some(503)))?;
         }
     }
     Ok(())

@@ -159,10 +159,11 @@ impl Context {
     }
 
     /// The variables of an error page, in the brand's colors.
-    pub(crate) fn error(page: ErrorPage, view: &PageView<'_>) -> Self {
+    pub(crate) fn error(page: ErrorPage, status: u16, view: &PageView<'_>) -> Self {
         let texts = &texts(view.language).texts;
         let can_retry = view.refresh_seconds > 0;
-        let plain = Self::plain(page, view.language, view.nonce, can_retry);
+        let status = can_retry.then_some(status);
+        let plain = Self::plain(page, view.language, view.nonce, status);
         let named = [("brand", view.brand())];
         let lead = match page {
             ErrorPage::OriginDown | ErrorPage::OriginSlow if !can_retry => &texts.error_page.not_repeated,
@@ -179,7 +180,7 @@ impl Context {
             session_kept: kept_text(view, &texts.session_kept),
             can_retry,
             refresh_seconds,
-            script_tags: Value::from_safe_string(script::retry_tags(refresh_seconds, page.watched_status())),
+            script_tags: retry_tags(page, status, refresh_seconds),
             ..Self::branded(view, &heading)
         }
     }
@@ -216,7 +217,8 @@ impl Context {
         }
     }
 
-    pub(crate) fn plain(page: ErrorPage, language: Language, nonce: &str, can_retry: bool) -> Self {
+    pub(crate) fn plain(page: ErrorPage, language: Language, nonce: &str, status: Option<u16>) -> Self {
+        let can_retry = status.is_some();
         let TextSet { texts, value } = texts(language);
         let text = match page {
             ErrorPage::OriginDown => &texts.error_page.origin_down,
@@ -236,7 +238,7 @@ impl Context {
             _ => text.lead.clone(),
         };
         let refresh_seconds = if page.retries() && can_retry { ErrorPage::RETRY_SECONDS } else { 0 };
-        let script_tags = Value::from_safe_string(script::retry_tags(refresh_seconds, page.watched_status()));
+        let script_tags = retry_tags(page, status, refresh_seconds);
         let bare = Self::bare(language, nonce, Color::default(), &text.heading, value);
         Self { title: text.heading.clone(), lead, refresh_seconds, can_retry, script_tags, ..bare }
     }
@@ -333,6 +335,11 @@ fn heading_and_lead<'a>(texts: &'a Texts, visitor_status: &VisitorStatus) -> (&'
 fn upcoming(visitor_status: &VisitorStatus) -> Option<&EventStatus> {
     let counts_down = matches!(visitor_status.state, VisitorState::Paused | VisitorState::Closed | VisitorState::Lobby);
     visitor_status.event.as_ref().filter(|event| counts_down && event.starts_in > 0.0)
+}
+
+/// The tags of an error page whose request has this status in the background.
+fn retry_tags(page: ErrorPage, status: Option<u16>, refresh_seconds: u64) -> Value {
+    Value::from_safe_string(script::retry_tags(refresh_seconds, status.filter(|_| page.is_watched())))
 }
 
 /// Seconds until admissions begin, during the draw.

@@ -90,9 +90,16 @@ impl Themes {
         self.page("closed.html", theme, &PageView { visitor_status: &visitor_status, ..*view }).await
     }
 
-    /// The page in place of a site that does not respond. Never fails, as [`Self::queue_page`].
-    pub async fn error_page(&self, theme: Option<&ThemeId>, page: ErrorPage, view: &PageView<'_>) -> String {
-        self.render("error.html", theme, Context::error(page, view)).await
+    /// The page in place of a site that does not respond. `status` is that of the request if the script of the page repeats it in the
+    /// background. Never fails, as [`Self::queue_page`].
+    pub async fn error_page(
+        &self,
+        theme: Option<&ThemeId>,
+        page: ErrorPage,
+        status: u16,
+        view: &PageView<'_>,
+    ) -> String {
+        self.render("error.html", theme, Context::error(page, status, view)).await
     }
 
     /// The page of a job that the visitor follows. Never fails, as [`Self::queue_page`].
@@ -100,10 +107,10 @@ impl Themes {
         self.render("job.html", theme, Context::job(page, view)).await
     }
 
-    /// An error page in the built-in style, where no queue is known. Without script. `can_retry` is whether a link to the page repeats
-    /// its request.
-    pub fn plain_page(page: ErrorPage, language: Language, nonce: &str, can_retry: bool) -> String {
-        render_built_in("error.html", &Context::plain(page, language, nonce, can_retry))
+    /// An error page in the built-in style, where no queue is known. `status` is that of the request if the script of the page repeats it
+    /// in the background; `None` if a link to the page does not repeat its request.
+    pub fn plain_page(page: ErrorPage, language: Language, nonce: &str, status: Option<u16>) -> String {
+        render_built_in("error.html", &Context::plain(page, language, nonce, status))
     }
 
     /// A file of a theme by its decoded path. `None` if there is no such file, the path leads out of the theme, the kind

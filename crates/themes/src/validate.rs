@@ -84,7 +84,7 @@ fn render_others(
 ) -> Result<(), ThemeError> {
     if compiled.templates().contains_key("error.html") {
         for page in ErrorPage::ALL {
-            rendered(compiled, environment, "error.html", &Context::error(page, view))?;
+            rendered(compiled, environment, "error.html", &Context::error(page, 502, view))?;
         }
     }
     if compiled.templates().contains_key("job.html") {

@@ -244,17 +244,12 @@ impl ErrorPage {
 
     /// Whether the page reloads automatically.
     pub const fn retries(self) -> bool {
-        matches!(self, Self::OriginDown | Self::OriginSlow | Self::Unavailable) || self.is_rejection()
+        self.is_watched() || self.is_rejection()
     }
 
-    /// The status of the page if it looks in the background for another one, and reloads only then; `None` for a page that reloads.
-    pub(crate) const fn watched_status(self) -> Option<u16> {
-        match self {
-            Self::OriginDown => Some(502),
-            Self::OriginSlow => Some(504),
-            Self::Unavailable => Some(503),
-            _ => None,
-        }
+    /// Whether the page looks in the background for another status of its address, and reloads only then.
+    pub(crate) const fn is_watched(self) -> bool {
+        matches!(self, Self::OriginDown | Self::OriginSlow | Self::Unavailable)
     }
 
     /// Whether the page tells a newcomer that a limit rejected the join. It reloads when the visitor may try again.

@@ -14,6 +14,11 @@ async fn before_the_store() -> (Redis, Function) {
     (redis, gate)
 }
 
+/// What the data of a page says if its script waits for another status than that of this answer.
+fn watched(in_background: &Value) -> String {
+    format!("\"status\":{}}}", in_background["statusCode"])
+}
+
 fn error_code(answer: &Value) -> Value {
     serde_json::from_str::<Value>(body(answer)).unwrap()["code"].clone()
 }
@@ -26,6 +31,8 @@ async fn the_unavailable_page_reloads_until_the_store_is_up() {
     assert_eq!((header(&page, "cache-control"), header(&page, "retry-after")), (Some("no-store"), Some("10")));
     assert!(body(&page).contains("http-equiv=\"refresh\""), "{}", body(&page));
     assert_eq!(header(&page, "set-cookie"), None);
+    let in_background = call(&gate, &event("GET", "/tour", &[("accept", "*/*")])).await;
+    assert!(body(&page).contains(&watched(&in_background)), "{}", body(&page));
 
     let origin = Origin::start();
     redis.restart_empty().await;
@@ -66,7 +73,10 @@ async fn a_check_returns_401_while_queues_are_not_loaded() {
     with_page["multiValueQueryStringParameters"] = json!({ "page": ["true"] });
     let answer = call(&gate, &with_page).await;
     assert_eq!((&answer["statusCode"], header(&answer, "retry-after")), (&json!(401), Some("10")));
-    assert!(body(&answer).contains("<html"));
+    let asked = [&asked[..2], &[("accept", "*/*")]].concat();
+    with_page["multiValueHeaders"] = event("GET", "/_vestibule/check", &asked)["multiValueHeaders"].clone();
+    let in_background = call(&gate, &with_page).await;
+    assert!(body(&answer).contains(&watched(&in_background)), "{}", body(&answer));
 }
 
 #[tokio::test]

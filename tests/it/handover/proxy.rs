@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::Message;
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{PutMode, verify_pass};
 use vestibule_gate::ProxyLimits;
-use vestibule_tests::{GateOptions, GateUnderTest, Origin, Visitor, wait_until};
+use vestibule_tests::{GateOptions, GateUnderTest, Origin, TestResponse, Visitor, wait_until};
 
 use crate::gate_fixture::{
     GateFixture, StoreSetup, TIMEOUT, direct_and_lambda, document_of, navigation, random_id, raw, session_in,
@@ -60,6 +60,7 @@ async fn origin_that_leads_back_to_the_gate_is_recognized() {
     assert_eq!(store.stats(&settings.id).await.unwrap().counters.joined, 2, "the third pass joins nobody");
     let answer = visitor.fetch("/free/").await;
     assert_eq!((answer.status, &answer.json()["code"]), (StatusCode::LOOP_DETECTED, &json!("origin_loop")));
+    assert_watches(&page, answer.status);
 }
 
 #[tokio::test]
@@ -271,6 +272,11 @@ async fn responses_are_streamed(setup: StoreSetup) {
     assert!(rest.contains("line 5"));
 }
 
+/// The script of an error page reloads it once a background request gets another status than this one.
+fn assert_watches(page: &TestResponse, status: StatusCode) {
+    assert!(page.text().contains(&format!("\"status\":{}}}", status.as_u16())), "{}", page.text());
+}
+
 async fn an_unreachable_origin_shows_an_error_page(setup: StoreSetup) {
     let mut fixture = open(setup).await;
     let mut visitor = admitted(&fixture).await;
@@ -286,6 +292,7 @@ async fn an_unreachable_origin_shows_an_error_page(setup: StoreSetup) {
     assert!(set_cookie(&page, &fixture.cookie_name()).is_some(), "the slot is kept");
     let answer = visitor.fetch("/tour").await;
     assert_eq!((answer.status, &answer.json()["code"]), (StatusCode::BAD_GATEWAY, &json!("origin_down")));
+    assert_watches(&page, answer.status);
     fixture.origin.restart();
     assert_eq!(visitor.navigate("/tour").await.status, StatusCode::OK);
     assert_eq!(fixture.stats().await.counters.joined, 1);

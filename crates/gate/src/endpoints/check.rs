@@ -154,7 +154,7 @@ fn deny(info: &RequestInfo, mut visit: VisitResult, page: bool) -> Answer {
 /// 401, because proxies take any other error for a fault. The gate shows the visitor a page that tries again.
 fn queues_not_loaded(info: &RequestInfo, page: bool) -> Response {
     if page && info.is_navigation() {
-        return unavailable_page(info, StatusCode::UNAUTHORIZED);
+        return unavailable_page(info, StatusCode::UNAUTHORIZED, StatusCode::UNAUTHORIZED);
     }
     let mut response = GateError::QueuesNotLoaded.into_response();
     *response.status_mut() = StatusCode::UNAUTHORIZED;

@@ -289,7 +289,7 @@ fn a_page_with_its_script_stays_small() {
 fn plain_pages_speak_every_language() {
     for page in ErrorPage::ALL {
         for language in Language::ALL {
-            let html = Themes::plain_page(page, language, "n0nce", true);
+            let html = Themes::plain_page(page, language, "n0nce", Some(503));
             assert!(html.contains(&format!("<html lang=\"{}\"", language.code())), "{page:?}");
             assert!(html.contains("<h1>"), "{page:?} {language:?}");
         }
@@ -302,22 +302,20 @@ fn pages_that_may_pass_retry_automatically() {
     let refresh = format!("<noscript><meta http-equiv=\"refresh\" content=\"{seconds}\"></noscript>");
     for page in ErrorPage::ALL {
         let status = match page {
-            ErrorPage::OriginDown => ",\"status\":502",
-            ErrorPage::OriginSlow => ",\"status\":504",
-            ErrorPage::Unavailable => ",\"status\":503",
+            ErrorPage::OriginDown | ErrorPage::OriginSlow | ErrorPage::Unavailable => ",\"status\":508",
             _ => "",
         };
         let data = format!("{{\"refresh_seconds\":{seconds}{status}}}");
         let script = if status.is_empty() { fallback_script() } else { retry_script() };
         let script = format!("{data}</script>\n<script>{script}</script>");
-        let html = Themes::plain_page(page, Language::English, "n0nce", true);
+        let html = Themes::plain_page(page, Language::English, "n0nce", Some(508));
         for retry in [&refresh, &script] {
             assert_eq!(html.contains(retry), page.retries(), "{page:?}: {html}");
         }
-        let after_a_form = Themes::plain_page(page, Language::English, "n0nce", false);
+        let after_a_form = Themes::plain_page(page, Language::English, "n0nce", None);
         assert!(!after_a_form.contains("http-equiv") && !after_a_form.contains("<script"), "{page:?}");
     }
-    let html = Themes::plain_page(ErrorPage::Unavailable, Language::English, "n0nce", true);
+    let html = Themes::plain_page(ErrorPage::Unavailable, Language::English, "n0nce", Some(429));
     assert!(html.contains("Keep this page open: it retries automatically"), "{html}");
 }
 
@@ -328,17 +326,17 @@ fn error_page_shows_brand_and_session_hold() {
     for language in Language::ALL {
         for page in [ErrorPage::OriginDown, ErrorPage::OriginSlow] {
             let view = PageView { language, kept_seconds: Some(540), ..view(&visitor_status) };
-            let html = Themes::built_in().error_page(None, page, &view).now_or_never().unwrap();
+            let html = Themes::built_in().error_page(None, page, 502, &view).now_or_never().unwrap();
             assert!(html.contains("Acme") && html.contains(" 9") && html.contains(&code), "{language:?} {page:?}");
             assert!(html.contains("http-equiv=\"refresh\" content=\"10\""));
             assert!(!html.contains("{brand}"), "{language:?} {page:?}");
         }
     }
     let outside = PageView { kept_seconds: None, refresh_seconds: 0, ..view(&visitor_status) };
-    let html = Themes::built_in().error_page(None, ErrorPage::OriginDown, &outside).now_or_never().unwrap();
+    let html = Themes::built_in().error_page(None, ErrorPage::OriginDown, 502, &outside).now_or_never().unwrap();
     assert!(!html.contains("You’re admitted") && !html.contains("http-equiv") && !html.contains("<script"), "{html}");
     let short = PageView { kept_seconds: Some(59), ..view(&visitor_status) };
-    let html = Themes::built_in().error_page(None, ErrorPage::OriginDown, &short).now_or_never().unwrap();
+    let html = Themes::built_in().error_page(None, ErrorPage::OriginDown, 502, &short).now_or_never().unwrap();
     assert!(!html.contains("You’re admitted"), "a minute would be too long: {html}");
 }
 
@@ -349,7 +347,7 @@ fn a_form_without_a_response_is_not_said_to_be_retried() {
         for page in [ErrorPage::OriginDown, ErrorPage::OriginSlow] {
             let [form, link] = [0, 10].map(|refresh_seconds| {
                 let view = PageView { language, refresh_seconds, ..view(&visitor_status) };
-                Themes::built_in().error_page(None, page, &view).now_or_never().unwrap()
+                Themes::built_in().error_page(None, page, 502, &view).now_or_never().unwrap()
             });
             let lead =
                 |html: &str| html.split("<p class=\"lead\">").nth(1).unwrap().split("</p>").next().unwrap().to_owned();
@@ -358,7 +356,7 @@ fn a_form_without_a_response_is_not_said_to_be_retried() {
             assert!(!has_button(&form) && has_button(&link), "{language:?} {page:?}");
         }
     }
-    let html = Themes::plain_page(ErrorPage::NotProcessed, Language::English, "n0nce", false);
+    let html = Themes::plain_page(ErrorPage::NotProcessed, Language::English, "n0nce", None);
     assert!(html.contains(">Go back, and try again later.</p>") && !html.contains("class=\"button\""), "{html}");
 }
 
@@ -439,7 +437,7 @@ fn wrong_code_is_in_the_title_and_its_field_has_the_focus() {
 #[test]
 fn too_large_response_names_the_limit() {
     for language in Language::ALL {
-        let html = Themes::plain_page(ErrorPage::ResponseTooLarge { limit_mib: 6 }, language, "n0nce", true);
+        let html = Themes::plain_page(ErrorPage::ResponseTooLarge { limit_mib: 6 }, language, "n0nce", Some(502));
         assert!(html.contains(" 6 ") && !html.contains("{n}"), "{language:?}");
     }
 }

@@ -22,7 +22,7 @@ pub(crate) enum GateError {
     #[error("Invalid query. Give each parameter once, with a valid value.")]
     InvalidQuery,
     /// Two headers of a forward-auth request contradict each other.
-    #[error("{0} disagree. Set both in the proxy or remove one.")]
+    #[error("The values of {0} disagree. Set each header once in the proxy, or remove one.")]
     ConflictingHeaders(&'static str),
     #[error("No such endpoint.")]
     NotFound,

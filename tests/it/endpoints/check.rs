@@ -233,6 +233,22 @@ async fn conflicting_targets_return_400(setup: StoreSetup) {
     let methods = asks(&fixture, "/tour").header("x-original-method", "GET").header("x-forwarded-method", "OPTIONS");
     let forged = check(&fixture, methods.header("origin", "x").header("access-control-request-method", "GET")).await;
     assert!(forged.status.is_client_error(), "{}", forged.status);
-    let agreed = check(&fixture, asks(&fixture, "/static/x").header("x-original-url", "/static/x")).await;
-    assert_eq!(agreed.status, StatusCode::OK);
+    let url = format!("https://{}/tour", fixture.host);
+    for (name, first, second) in [
+        ("x-forwarded-uri", "/static/x", "/tour"),
+        ("x-forwarded-host", "other.example", &fixture.host),
+        ("x-forwarded-method", "OPTIONS", "GET"),
+        ("x-original-method", "OPTIONS", "GET"),
+        ("x-original-url", "/static/x", &url),
+    ] {
+        let mut twice = asks(&fixture, "/tour");
+        twice.headers_mut().unwrap().insert(name, first.parse().unwrap());
+        let forged = check(&fixture, twice.header(name, second)).await;
+        assert_eq!(forged.status, StatusCode::BAD_REQUEST, "{name}");
+        assert_eq!(forged.json()["code"], "conflicting_headers", "{name}");
+    }
+    for (name, value) in [("x-original-url", "/static/x"), ("x-forwarded-uri", "/static/x")] {
+        let agreed = check(&fixture, asks(&fixture, "/static/x").header(name, value)).await;
+        assert_eq!(agreed.status, StatusCode::OK, "{name}");
+    }
 }

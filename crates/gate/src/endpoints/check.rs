@@ -69,9 +69,9 @@ fn is_forwarded_preflight(info: &RequestInfo, queue: &Queue) -> bool {
 /// The request that the proxy describes. A proxy forwards headers that it does not set, so the visitor may have written
 /// one of two headers with the same meaning. Both must agree.
 fn original_request(mut info: RequestInfo) -> Result<RequestInfo, GateError> {
-    let original = header_text(&info, "x-original-url").map(|url| OriginalTarget::read(&url));
-    let forwarded = header_text(&info, "x-forwarded-uri").map(|uri| OriginalTarget::read(&uri));
-    let named = header_text(&info, "x-forwarded-host");
+    let original = header_text(&info, "X-Original-URL")?.map(|url| OriginalTarget::read(&url));
+    let forwarded = header_text(&info, "X-Forwarded-Uri")?.map(|uri| OriginalTarget::read(&uri));
+    let named = header_text(&info, "X-Forwarded-Host")?;
     let in_url = original.as_ref().and_then(|target| target.authority.clone());
     if let (Some(one), Some(other)) = (&named, &in_url)
         && normalize_host(one) != normalize_host(other)
@@ -91,7 +91,7 @@ fn original_request(mut info: RequestInfo) -> Result<RequestInfo, GateError> {
     if !info.path.starts_with('/') {
         return Err(GateError::InvalidRequest("forwarded path"));
     }
-    let (forwarded, original) = (header_text(&info, "x-forwarded-method"), header_text(&info, "x-original-method"));
+    let (forwarded, original) = (header_text(&info, "X-Forwarded-Method")?, header_text(&info, "X-Original-Method")?);
     let method = require_equal("X-Forwarded-Method and X-Original-Method", forwarded, original)?;
     let method = method.map(|method| method.parse::<Method>()).transpose();
     info.method = method.map_err(|_| GateError::InvalidRequest("forwarded method"))?.unwrap_or(Method::GET);
@@ -101,9 +101,15 @@ fn original_request(mut info: RequestInfo) -> Result<RequestInfo, GateError> {
     if info.host.is_none() { Err(GateError::InvalidHost) } else { Ok(info) }
 }
 
-/// A header as text. Invalid UTF-8 is replaced, so that such a header is not taken for absent.
-fn header_text(info: &RequestInfo, name: &str) -> Option<String> {
-    info.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+/// A header as text. Invalid UTF-8 is replaced, so that such a header is not taken for absent. A proxy that adds a value may keep the
+/// one that the visitor wrote, so several must be equal.
+fn header_text(info: &RequestInfo, name: &'static str) -> Result<Option<String>, GateError> {
+    let mut values = info.headers.get_all(name).into_iter();
+    let Some(first) = values.next() else { return Ok(None) };
+    if values.any(|other| other != first) {
+        return Err(GateError::ConflictingHeaders(name));
+    }
+    Ok(Some(String::from_utf8_lossy(first.as_bytes()).into_owned()))
 }
 
 /// Requires that two headers agree if both are present.

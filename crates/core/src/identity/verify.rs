@@ -109,6 +109,11 @@ impl<'a> IdentityToken<'a> {
         Ok(Self { message, signature, header, claims })
     }
 
+    /// Whose token it claims to be: its issuer, if it names one, and its subject. Nothing of that is verified.
+    pub fn claimed_bearer(&self) -> Option<(Option<&Value>, &Value)> {
+        Some((self.claims.get("iss"), self.claims.get("sub")?))
+    }
+
     /// The ID of the key that signed the token, if it says so.
     pub fn key_id(&self) -> Option<&str> {
         self.header.kid.as_deref()

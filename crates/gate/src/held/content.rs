@@ -1,21 +1,22 @@
 //! What makes two orders equal (H4).
 
+use std::borrow::Cow;
+
 use axum::body::Bytes;
 use http::{Method, header};
 use memchr::memmem;
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use vestibule_core::hex;
+use vestibule_core::identity::IdentityToken;
 use vestibule_core::jobs::{DeduplicationId, Payload};
+use vestibule_core::settings::IdentityKind;
 
 use crate::request::RequestInfo;
 
 const MULTIPART: &str = "multipart/form-data";
 /// Maximum length of a boundary (RFC 2046, 5.1.1). A form with a longer one is compared as a whole.
 const BOUNDARY_MAX: usize = 70;
-
-/// Authorization schemes whose credentials are the same in each request of a user. Those of others are signed for one request, so that a
-/// double click would be two orders.
-const REPEATED_SCHEMES: [&str; 2] = ["basic", "bearer"];
 
 /// The deduplication ID of an order: the visitor's `Idempotency-Key`, or a hash of method, path, query, content and credentials.
 pub(super) fn deduplication_id(info: &RequestInfo, target: &str, body: &Bytes) -> Option<DeduplicationId> {
@@ -24,15 +25,24 @@ pub(super) fn deduplication_id(info: &RequestInfo, target: &str, body: &Bytes) -
     }
     let content_type = info.header(header::CONTENT_TYPE).unwrap_or_default();
     let credentials = credentials(info.header(header::AUTHORIZATION).unwrap_or_default());
-    hash(&info.method, target, content_type, body, credentials).parse().ok()
+    hash(&info.method, target, content_type, body, &credentials).parse().ok()
 }
 
 /// What an `Authorization` header says of who sends the order. Cookies say that, too, but any of them may change from one click to the
-/// next.
-fn credentials(authorization: &str) -> &str {
-    let scheme = authorization.split(' ').next().unwrap_or_default();
-    let is_repeated = REPEATED_SCHEMES.iter().any(|name| scheme.eq_ignore_ascii_case(name));
-    if is_repeated { authorization } else { "" }
+/// next, as do the credentials of other schemes, which are signed for one request: a double click would be two orders.
+fn credentials(authorization: &str) -> Cow<'_, str> {
+    let (scheme, token) = authorization.split_once(' ').unwrap_or((authorization, ""));
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return bearer_of(token.trim()).map_or(authorization.into(), Into::into);
+    }
+    if scheme.eq_ignore_ascii_case("basic") { authorization.into() } else { "".into() }
+}
+
+/// Whose token this is, if it is a JWT: clients renew these every few minutes. The session sends it, so nothing is gained by a forged one.
+fn bearer_of(token: &str) -> Option<String> {
+    let token = IdentityToken::read(token.as_bytes(), IdentityKind::Jwt).ok()?;
+    let (issuer, subject) = token.claimed_bearer()?;
+    Some(json!([issuer, subject]).to_string())
 }
 
 /// The deduplication ID of an `Idempotency-Key`: the key, or its hash if it is too long or has characters that no ID has.
@@ -95,6 +105,9 @@ fn split<'a>(body: &'a [u8], delimiter: &[u8]) -> Vec<&'a [u8]> {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
     use super::*;
 
     fn form(boundary: &str, fields: &[(&str, &str)]) -> (String, Vec<u8>) {
@@ -148,6 +161,30 @@ mod tests {
             assert_ne!(id(&key), id(&format!("{key}2")), "{key}");
         }
         assert!(id_of_key(b"\xff").is_some());
+    }
+
+    #[test]
+    fn renewed_tokens_name_the_same_user() {
+        let jwt = |claims: serde_json::Value| {
+            let [header, claims] =
+                [json!({ "alg": "RS256" }), claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
+            format!("Bearer {header}.{claims}.c2lnbmF0dXJl")
+        };
+        let of = |issuer: &str, subject: &str, issued_at: u64| {
+            jwt(json!({ "iss": issuer, "sub": subject, "iat": issued_at, "exp": issued_at + 300 }))
+        };
+        let first = of("https://id.example.com", "user-1", 1);
+        assert_eq!(credentials(&first), credentials(&of("https://id.example.com", "user-1", 2)));
+        for other in [of("https://id.example.com", "user-2", 1), of("https://other.example.com", "user-1", 1)] {
+            assert_ne!(credentials(&first), credentials(&other), "{other}");
+        }
+        // Without a subject, and tokens that are none, are compared as a whole.
+        for whole in
+            [jwt(json!({ "iss": "https://id.example.com" })), "Bearer opaque".to_owned(), "Basic YTpi".to_owned()]
+        {
+            assert_eq!(credentials(&whole), whole);
+        }
+        assert_eq!(credentials("DPoP opaque"), "");
     }
 
     #[test]

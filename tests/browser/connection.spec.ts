@@ -72,6 +72,23 @@ test('a page whose script does not load reloads and keeps its position', async (
   expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))
 })
 
+test('an error page asks in the background, unless its address may be a link that works once', async ({ serve, context }) => {
+  test.slow()
+  const gate = await serve(queue({ quota: 5 }, { origin: () => 'http://127.0.0.1:9' }))
+  const firstTwo = async (path: string) => {
+    const page = await context.newPage()
+    const areNavigations: boolean[] = []
+    page.on('request', (request) => {
+      if (request.url().endsWith(path)) areNavigations.push(request.isNavigationRequest())
+    })
+    await page.goto(gate.at('shop.localhost', path))
+    await expect.poll(() => areNavigations.length, { timeout: 20_000 }).toBe(2)
+    return areNavigations
+  }
+  const [seats, link] = await Promise.all([firstTwo('/seats'), firstTwo('/confirm?code=1')])
+  expect({ seats, link }).toEqual({ seats: [true, false], link: [true, true] })
+})
+
 test('the page polls whatever the browser lists as languages', async ({ serve, page }) => {
   await page.addInitScript(() => Object.defineProperty(navigator, 'languages', { get: () => ['en-US@posix', 'en-US,en', 'C'] }))
   const gate = await serve(queue())

@@ -1,5 +1,6 @@
 //! `vestibule check FILE`: validates a settings file and warns about settings that are probably a mistake.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use anyhow::Context as _;
 use bytes::Bytes;
 use chrono::{DateTime, Local};
 use clap::Args;
-use http::{Request, StatusCode};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
 use vestibule_core::identity::KeySet;
 use vestibule_core::jobs::{JobQueueSettings, JobSchedule, JobTargetKind};
 use vestibule_core::line::LineRules;
@@ -26,7 +27,7 @@ use vestibule_themes::ThemesConfig;
 use vestibule_worker::FUNCTION_TIMEOUT_MAX;
 
 use crate::arguments::parse_origin;
-use crate::check_url::{TestedUrl, parse_url, ruling_lines};
+use crate::check_url::{TestedRequest, TestedUrl, parse_cookie, parse_header, parse_method, parse_url, ruling_lines};
 use crate::rule_warnings::{foreign_wildcard_warnings, own_host_warning, rule_warnings, webhook_warnings};
 use crate::settings_file::read_settings;
 
@@ -70,14 +71,26 @@ pub(crate) struct CheckOptions {
     #[arg(long, env = "VESTIBULE_JOBS_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) jobs: Option<String>,
 
-    /// Print what happens to requests for a URL, for each interpretation of its path by origins; may be repeated. The requests
-    /// have no cookies, no headers and no known client address
+    /// Print what happens to requests for a URL, for each interpretation of its path by origins; may be repeated
     #[arg(long = "url", value_parser = parse_url, value_name = "URL")]
     pub(crate) urls: Vec<TestedUrl>,
 
     /// Method of the requests of --url
-    #[arg(long, default_value = "GET", value_name = "METHOD")]
-    pub(crate) method: String,
+    #[arg(long, default_value = "GET", value_parser = parse_method, value_name = "METHOD")]
+    pub(crate) method: Method,
+
+    /// Header of the requests of --url, such as 'User-Agent: curl/8'; may be repeated. Those of --trusted-headers count as set by a
+    /// trusted proxy
+    #[arg(long = "header", value_parser = parse_header, value_name = "HEADER")]
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+
+    /// Cookie of the requests of --url, such as member=gold; may be repeated
+    #[arg(long = "cookie", value_parser = parse_cookie, value_name = "COOKIE")]
+    pub(crate) cookies: Vec<(String, String)>,
+
+    /// IP address of the visitor of --url; without one, source matches in rules with queue and hold only
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) source: Option<IpAddr>,
 
     /// Lists of networks of the gates, a folder or `s3://bucket/prefix`; names of other lists are reported
     #[arg(long, env = "VESTIBULE_NETWORKS", value_name = "PLACE")]
@@ -149,8 +162,15 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
             }
         }
     }
+    let request = TestedRequest {
+        method: &options.method,
+        headers: &options.headers,
+        cookies: &options.cookies,
+        source: options.source,
+        lists: lists.as_deref(),
+    };
     for url in &options.urls {
-        for line in ruling_lines(url, &options.method, &document.queues, &options.trusted_headers) {
+        for line in ruling_lines(url, &request, &document.queues, &options.trusted_headers) {
             println!("{line}");
         }
     }

@@ -345,6 +345,21 @@ async fn readings_of_a_url_are_printed() {
     let (status, said) = with(&["--url", "/static/a.css"]).await;
     assert_eq!(status, 2, "{said}");
     assert!(said.contains("must be a URL with its host, such as https://tickets.example.com/shop/seats"), "{said}");
+    let (status, said) = with(&["--url", "tickets.example.com", "--method", "B AD"]).await;
+    assert_eq!(status, 2, "{said}");
+    assert!(said.contains("must be a method, such as GET or POST"), "{said}");
+
+    let rules = "quota = 1\n[[queues.rules]]\naction = \"bypass\"\npath = \"/api\"\nsource = \"@offices\"\n\
+                 header = { name = \"X-Probe\", value = \"1\" }\ncookie = { name = \"member\", value = \"gold\" }";
+    let lists = tempfile::tempdir().unwrap();
+    std::fs::write(lists.path().join("offices.txt"), "192.0.2.0/24\n").unwrap();
+    let (file, lists) = (SettingsFile::of(&settings("https://www.example.com", rules)), lists.path().to_str().unwrap());
+    let asked = ["check", &file.shown(), "--networks", lists, "--url", "tickets.example.com/api"];
+    let (_, said) = run(&asked).await;
+    assert!(said.contains("the visitor's address is not known; name one with --source"), "{said}");
+    let known = ["--source", "192.0.2.7", "--header", "X-Probe: 1", "--cookie", "member=gold"];
+    let (_, said) = run(&[&asked[..], &known].concat()).await;
+    assert!(said.contains("  /api: bypasses tour, rules[0]\n"), "{said}");
 
     let two = "quota = 1\n[[queues.rules]]\naction = \"queue\"\npath = \"/shop/*\"\n\n[[queues]]\nid = \"sale\"\n\
                tenant = \"acme\"\nhosts = [\"tickets.example.com\"]\nquota = 1\n\

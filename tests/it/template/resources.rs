@@ -286,12 +286,17 @@ fn functions_keep_the_concurrency_that_they_reserve() {
     }
 }
 
-/// As `VestibuleGateFailing` of Prometheus: a hundredth of the requests.
+/// With the threshold of `VestibuleGateFailing` of Prometheus: a hundredth of the requests.
 #[test]
 fn the_alarm_of_a_failing_gate_compares_with_its_requests() {
     let stack = Stack::deploy(&[]);
     assert_eq!(expression(&stack, "GateFailingAlarm", "share"), "100 * FILL(failed, 0) / requests");
     let alarm = stack.properties("GateFailingAlarm");
+    let description = alarm["AlarmDescription"].as_str().unwrap().to_owned();
+    assert!(
+        description.contains("queue_status 503"),
+        "the load balancer cannot tell whose status it is: {description}"
+    );
     assert_eq!((&alarm["ComparisonOperator"], number(&alarm["Threshold"])), (&"GreaterThanThreshold".into(), 1));
     let rules = text_of("deploy/prometheus/alerts/vestibule.rules.yml");
     let rule = rules.split("- alert: ").find(|rule| rule.starts_with("VestibuleGateFailing")).unwrap();

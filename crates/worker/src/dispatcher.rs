@@ -195,7 +195,7 @@ impl Receiver {
         };
         self.is_failing = false;
         let Received { jobs, next_due, has_more } = received;
-        if !jobs.is_empty() || next_due.is_some() {
+        if !jobs.is_empty() {
             self.last_job = Instant::now();
         }
         let (found, is_stopping) = (jobs.len(), self.settings.has_changed().is_err());

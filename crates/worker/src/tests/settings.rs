@@ -1,5 +1,9 @@
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
 use serde_json::json;
-use vestibule_core::jobs::{JobState, SigningSecret};
+use tokio::time::{pause, sleep};
+use vestibule_core::jobs::{JobBackend as _, JobQueueSettings, JobState, SigningSecret};
 use vestibule_core::settings::{JobQueuePlan, RetiredSecret};
 use vestibule_core::{Clock as _, SystemClock};
 
@@ -49,6 +53,23 @@ async fn removed_job_queue_is_not_asked_for_jobs() {
     fixture.enqueue(&other, None, "other").await;
     assert_eq!(fixture.handler.next().await.header("vestibule-job-queue"), "other");
     assert!(fixture.handler.is_quiet());
+}
+
+#[tokio::test]
+async fn job_queue_whose_next_job_is_far_away_is_idle() {
+    let fixture = Fixture::start(8).await;
+    let settings = fixture.job_queue("emails", &json!({ "paused": true, "timeout": 900 })).await;
+    fixture.enqueue(&settings, None, "first").await;
+    let running = JobQueueSettings { paused: false, ..settings };
+    let received = fixture.backend.receive(&running, 1).await.unwrap();
+    assert_eq!(received.jobs.len(), 1, "another worker has it, so it is due when its lease ends");
+    fixture.write(&running, None).await;
+    pause();
+    sleep(Duration::from_secs(90)).await;
+    let before = fixture.backend.received.load(Ordering::SeqCst);
+    sleep(Duration::from_secs(60)).await;
+    let receives = fixture.backend.received.load(Ordering::SeqCst) - before;
+    assert!((50..=70).contains(&receives), "{receives} receives in a minute");
 }
 
 #[tokio::test]

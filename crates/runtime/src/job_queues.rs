@@ -24,6 +24,7 @@ use vestibule_freeze::FreezeAwareInstant;
 use vestibule_records::{DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, RecordStore};
 
 pub use self::changes::{JobQueuesWritten, StorageError};
+use self::events::DroppedEvents;
 
 /// Age at which the cache is read again.
 const FRESH_FOR: Duration = Duration::from_secs(5);
@@ -81,7 +82,7 @@ pub struct JobQueues {
     /// When the last read failed, and why; `None` if it succeeded.
     failed: parking_lot::Mutex<Option<(FreezeAwareInstant, StoreError)>>,
     wakes: parking_lot::Mutex<HashMap<JobQueueId, Arc<Notify>>>,
-    dropped_events: parking_lot::Mutex<HashMap<JobQueueId, u64>>,
+    dropped_events: parking_lot::Mutex<HashMap<JobQueueId, DroppedEvents>>,
     orders_not_held: parking_lot::Mutex<BTreeMap<JobQueueId, OrdersNotHeld>>,
 }
 

@@ -7,4 +7,6 @@ mod tests;
 mod watcher;
 
 pub(crate) use job_events::JobEvents;
+#[cfg(test)]
+pub(crate) use job_events::WAITING_MAX;
 pub(crate) use watcher::{Queues, Watcher};

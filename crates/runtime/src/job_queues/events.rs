@@ -1,11 +1,28 @@
 //! Webhook events: they become jobs of the job queues that deliver them, or are dropped.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use tracing::warn;
 use vestibule_core::jobs::{Enqueued, JobBackendError, JobQueueId, JobQueueSettings, NewJob, WebhookEvent};
+use vestibule_freeze::LogRateLimiter;
 
 use super::JobQueues;
+
+/// Minimum time between two log lines about dropped events of a job queue.
+const DROPPED_LINES_EVERY: Duration = Duration::from_secs(10);
+
+/// The webhook events of a job queue that were dropped.
+pub(super) struct DroppedEvents {
+    count: u64,
+    warnings: LogRateLimiter,
+}
+
+impl Default for DroppedEvents {
+    fn default() -> Self {
+        Self { count: 0, warnings: LogRateLimiter::every(DROPPED_LINES_EVERY) }
+    }
+}
 
 /// Why a webhook event is not enqueued.
 #[derive(Debug, thiserror::Error)]
@@ -59,9 +76,16 @@ impl JobQueues {
     }
 
     fn drop_event(&self, settings: &JobQueueSettings, event: &WebhookEvent, why: &EventDropped) {
-        warn!(job_queue = %settings.id, event_type = event.event_type.as_str(), %why, "a webhook event is dropped");
-        let mut dropped = self.dropped_events.lock();
-        *dropped.entry(settings.id.clone()).or_default() += 1;
+        let suppressed = {
+            let mut all = self.dropped_events.lock();
+            let dropped = all.entry(settings.id.clone()).or_default();
+            dropped.count += 1;
+            dropped.warnings.allow()
+        };
+        if let Some(suppressed) = suppressed {
+            let (job_queue, event_type) = (&settings.id, event.event_type.as_str());
+            warn!(%job_queue, event_type, %why, suppressed, "a webhook event is dropped");
+        }
     }
 
     /// Number of webhook events that this process has dropped, of each known job queue that delivers events.
@@ -69,6 +93,6 @@ impl JobQueues {
         let dropped = self.dropped_events.lock();
         let snapshot = self.snapshot.load();
         let delivering = snapshot.job_queues.values().map(|it| &it.settings).filter(|it| it.webhook.is_some());
-        delivering.map(|it| (it.id.clone(), dropped.get(&it.id).copied().unwrap_or_default())).collect()
+        delivering.map(|it| (it.id.clone(), dropped.get(&it.id).map_or(0, |it| it.count))).collect()
     }
 }

@@ -163,3 +163,48 @@ async fn dropped_events_are_counted() {
         assert_eq!(job_queues.dropped_events(), BTreeMap::from([(full.clone(), dropped)]));
     }
 }
+
+/// What was logged.
+#[derive(Clone, Default)]
+struct Log(Arc<parking_lot::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    /// The log of this thread, until the guard is dropped.
+    fn begin() -> (Self, tracing::subscriber::DefaultGuard) {
+        let log = Self::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        (log, tracing::subscriber::set_default(subscriber))
+    }
+
+    fn lines(&self, with: &str) -> Vec<String> {
+        let text = String::from_utf8(self.0.lock().clone()).unwrap();
+        text.lines().filter(|line| line.contains(with)).map(str::to_owned).collect()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropped_events_are_logged_now_and_then() {
+    let job_queues = fixture().await;
+    let full = delivering("full", &json!({ "max_jobs": 1 }));
+    job_queues.execute(&plan(&job_queues, &[full]).await).await.unwrap();
+    let (log, _logging) = Log::begin();
+    for at in 1..=5 {
+        job_queues.publish(&event("acme", at)).await;
+    }
+    tokio::time::advance(Duration::from_secs(10)).await;
+    job_queues.publish(&event("acme", 6)).await;
+    let lines = log.lines("a webhook event is dropped");
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[1].contains("suppressed=3"), "{lines:?}");
+}

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 use vestibule_core::jobs::{Failure, FailureReason, JobId, JobState, Lease, Outcome, Settlement};
 
 use super::fixture::Fixture;
-use crate::webhooks::JobEvents;
+use crate::webhooks::{JobEvents, WAITING_MAX};
 
 fn webhook() -> Value {
     json!({ "webhook": { "event_types": ["job.dead_lettered", "order.outcome_unknown"] }, "max_attempts": 1 })
@@ -66,6 +66,32 @@ async fn dead_webhook_event_is_no_event() {
     fixture.stopped().await;
     let stats = fixture.job_queues.job_store().stats(&hooks).await.unwrap();
     assert_eq!((stats.counters.enqueued, stats.dead), (1, 1));
+}
+
+#[tokio::test]
+async fn dead_letters_of_a_tenant_lose_no_events_of_others() {
+    let fixture = Fixture::start(8).await;
+    let foreign = |more: Value| {
+        let mut value = json!({ "tenant": "globex", "paused": true });
+        value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        value
+    };
+    let hooks = fixture.job_queue("hooks", &json!({ "webhook": webhook()["webhook"], "paused": true })).await;
+    let other_hooks = fixture.job_queue("other-hooks", &foreign(json!({ "webhook": webhook()["webhook"] }))).await;
+    let mails = fixture.job_queue("mails", &json!({})).await;
+    let other_mails = fixture.job_queue("other-mails", &foreign(json!({}))).await;
+    let (events, publish) = JobEvents::new(fixture.job_queues.clone());
+    let fail = |settings| {
+        let failure = Failure { reason: FailureReason::Status, status: Some(500), response: Vec::new() };
+        let lease = Lease { job: JobId::random(), receive_count: 1 };
+        events.settled(settings, &Settlement { lease, outcome: Outcome::Failed(failure) }, JobState::Failed);
+    };
+    (0..WAITING_MAX + 5).for_each(|_| fail(&mails));
+    fail(&other_mails);
+    drop(events);
+    publish.await;
+    let waiting = async |settings| fixture.job_queues.job_store().stats(settings).await.unwrap().waiting;
+    assert_eq!((waiting(&hooks).await, waiting(&other_hooks).await), (WAITING_MAX as u64, 1));
 }
 
 #[tokio::test]

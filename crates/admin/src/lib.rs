@@ -21,6 +21,7 @@ mod job_refusal;
 mod merge_patch;
 mod message;
 mod oidc;
+mod open_requests;
 mod openapi;
 mod prefix;
 mod problem;

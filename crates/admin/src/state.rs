@@ -13,6 +13,7 @@ use vestibule_themes::ThemeVersions;
 
 use crate::access::{PasswordHasher, Principal, RequireTotp};
 use crate::oidc::{Provider, ProviderConfig};
+use crate::open_requests::OpenRequests;
 use crate::problem::Problem;
 use crate::stats::StatsSources;
 use crate::stats_stream::StatsStream;
@@ -61,6 +62,8 @@ pub(crate) struct Admin {
     pub(crate) sale_keys: Arc<SaleKeys>,
     pub(crate) trusted_headers: Arc<TrustedHeaders>,
     pub(crate) jobs: Option<Arc<JobQueues>>,
+    /// Receives that wait for jobs.
+    pub(crate) waiting_receives: OpenRequests,
     pub(crate) passwords: Arc<PasswordHasher>,
     pub(crate) stats: StatsSources,
     pub(crate) stats_stream: Arc<StatsStream>,
@@ -97,6 +100,7 @@ impl Admin {
             sale_keys: Arc::new(sale_keys),
             trusted_headers: Arc::new(trusted_headers),
             jobs,
+            waiting_receives: OpenRequests::default(),
             passwords: Arc::default(),
             stats_stream: Arc::new(StatsStream::new(stats.clone())),
             stats,

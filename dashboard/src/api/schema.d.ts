@@ -382,7 +382,8 @@ export interface paths {
         /**
          * Receive jobs
          * @description Leases jobs to the consumer for `timeout` seconds of the job queue. What is not acknowledged, extended or failed by then is
-         *     a failed attempt, and is received again. Without a job that is due, the request waits up to `wait_seconds`.
+         *     a failed attempt, and is received again. Without a job that is due, the request waits up to `wait_seconds`. Up to 200 requests
+         *     wait at a time, and 20 of an operator; others are answered at once.
          */
         post: operations["receive_jobs"];
         delete?: never;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -13,6 +14,7 @@ use super::job_queues;
 on_memory! {
     jobs_are_received_and_settled_one_by_one,
     receive_waits_for_a_job,
+    too_many_receives_do_not_wait,
     jobs_of_a_lost_request_return_at_once,
     payloads_stay_as_they_were_written,
     only_jobs_to_pull_can_be_received,
@@ -125,6 +127,22 @@ async fn receive_waits_for_a_job(backoffice: Backoffice) {
     };
     let (received, ()) = tokio::join!(receive(&mut root, 2), paused);
     assert!(received.is_empty(), "a paused job queue starts nothing: {received:?}");
+}
+
+async fn too_many_receives_do_not_wait(backoffice: Backoffice) {
+    let mut root = open(&backoffice).await;
+    let mut consumers: Vec<_> = (0..20).map(|_| backoffice.root()).collect();
+    let waiting = join_all(consumers.iter_mut().map(|consumer| receive(consumer, 20)));
+    let one_more = async {
+        sleep(Duration::from_millis(300)).await;
+        timeout(Duration::from_secs(10), receive(&mut root, 20)).await
+    };
+    tokio::select! {
+        _ = waiting => panic!("those within the limit wait"),
+        received = one_more => assert!(received.expect("it is answered at once").is_empty()),
+    }
+    sleep(Duration::from_millis(500)).await;
+    assert!(timeout(Duration::from_secs(1), receive(&mut root, 20)).await.is_err(), "the others have ended");
 }
 
 async fn jobs_of_a_lost_request_return_at_once(backoffice: Backoffice) {

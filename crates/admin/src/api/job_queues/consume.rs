@@ -31,6 +31,7 @@ use crate::access::Principal;
 use crate::body::{Segments, UnreadBody};
 use crate::codes::Code;
 use crate::describe::describe;
+use crate::open_requests::OpenRequest;
 use crate::problem::Problem;
 use crate::state::Admin;
 
@@ -154,7 +155,8 @@ async fn find_pulled<'a>(admin: &'a Admin, principal: &Principal, id: &str) -> R
 /// Receive jobs
 ///
 /// Leases jobs to the consumer for `timeout` seconds of the job queue. What is not acknowledged, extended or failed by then is
-/// a failed attempt, and is received again. Without a job that is due, the request waits up to `wait_seconds`.
+/// a failed attempt, and is received again. Without a job that is due, the request waits up to `wait_seconds`. Up to 200 requests
+/// wait at a time, and 20 of an operator; others are answered at once.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/receive", tag = "job queues",
     request_body = ReceiveRequest,
     responses((status = 200, description = "The jobs; none if none was due in time", body = ReceivedJobs),
@@ -168,7 +170,9 @@ pub(crate) async fn receive_jobs(
 ) -> Result<Json<ReceivedJobs>, Problem> {
     let (job_queues, cached) = find_pulled(&admin, &principal, &id).await?;
     let ReceiveRequest { max_jobs, wait_seconds } = body.read().await?;
-    let (job_queues, wait) = (job_queues.clone(), Duration::from_secs(wait_seconds));
+    let job_queues = job_queues.clone();
+    let open = if wait_seconds > 0 { admin.waiting_receives.begin(&principal.operator) } else { None };
+    let wait = open.map(|open| Wait { seconds: wait_seconds, _open: open });
     let (answer, received) = oneshot::channel();
     // A task of its own ends what it has begun if the client goes away meanwhile.
     tokio::spawn(async move { receive(&job_queues, cached, max_jobs as usize, wait, answer).await });
@@ -179,16 +183,23 @@ pub(crate) async fn receive_jobs(
 
 type Answer = oneshot::Sender<BackendResult<Received>>;
 
+/// A request that may wait.
+struct Wait {
+    seconds: u64,
+    _open: OpenRequest,
+}
+
 /// Waits for jobs, while the job queue has them for this consumer. Those that nobody receives any more are returned without an
 /// attempt.
 async fn receive(
     job_queues: &JobQueues,
     mut cached: Arc<CachedJobQueue>,
     most: usize,
-    wait: Duration,
+    wait: Option<Wait>,
     mut answer: Answer,
 ) {
-    let (deadline, wake) = (Instant::now() + wait, job_queues.wake(&cached.settings.id));
+    let seconds = wait.as_ref().map_or(0, |wait| wait.seconds);
+    let (deadline, wake) = (Instant::now() + Duration::from_secs(seconds), job_queues.wake(&cached.settings.id));
     let received = loop {
         let received = job_queues.backend().receive(&cached.settings, most).await;
         let rest = deadline.saturating_duration_since(Instant::now());
@@ -206,6 +217,7 @@ async fn receive(
             Err(error) => warn!(job_queue = %cached.settings.id, %error, "a job queue could not be read"),
         }
     };
+    drop(wait);
     let settings = &cached.settings;
     let Err(Ok(received)) = answer.send(received) else { return };
     let requeued = |job: LeasedJob| Settlement { lease: job.lease, outcome: Outcome::Requeued };

@@ -253,6 +253,8 @@ pub trait RecordStore: Send + Sync {
 
     /// Reads a document.
     async fn get_document(&self, kind: DocumentKind, id: &str) -> Result<Option<Document>, StoreError>;
+    /// A number that each write of a document of this kind changes, and that a loss changes; 0 if none was written.
+    async fn documents_revision(&self, kind: DocumentKind) -> Result<u64, StoreError>;
     /// Reads all documents of a kind, ordered by id.
     async fn list_documents(&self, kind: DocumentKind) -> Result<Vec<(String, Document)>, StoreError>;
     /// Writes a document over the revision `over`; with 0, only if none exists.

@@ -54,6 +54,8 @@ impl Deref for CachedJobQueue {
 #[derive(Default)]
 struct Snapshot {
     read_at: Option<FreezeAwareInstant>,
+    /// The revision of the settings; `None` if they have not been read.
+    revision: Option<u64>,
     job_queues: HashMap<JobQueueId, Arc<CachedJobQueue>>,
 }
 
@@ -237,9 +239,17 @@ impl JobQueues {
         recent.map(|(_, error)| Err(error.clone()))
     }
 
+    /// Reads the settings if they have changed, and the tenants.
     async fn read_all(&self) -> Result<(), StoreError> {
         let read_at = Some(FreezeAwareInstant::now());
-        let stored = self.with_lost(self.stored().await?).await?;
+        // Before the settings: one that is older than they are only has them read again.
+        let revision = Some(self.records.documents_revision(DocumentKind::JobQueues).await?);
+        let known = self.snapshot.load_full();
+        let stored = if known.revision == revision {
+            known.job_queues.values().map(|it| it.stored.clone()).collect()
+        } else {
+            self.with_lost(self.stored().await?).await?
+        };
         let tenants = if stored.is_empty() { Vec::new() } else { self.store.tenants().await? };
         let tenants: HashMap<_, _> = tenants.into_iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant))).collect();
         let cached = |stored: StoredJobQueue| {
@@ -247,7 +257,7 @@ impl JobQueues {
             (stored.settings.id.clone(), Arc::new(CachedJobQueue { stored, tenant }))
         };
         let job_queues = stored.into_iter().map(cached).collect();
-        self.snapshot.store(Arc::new(Snapshot { read_at, job_queues }));
+        self.snapshot.store(Arc::new(Snapshot { read_at, revision, job_queues }));
         Ok(())
     }
 

@@ -22,6 +22,7 @@ pub struct MemoryRecords {
 #[derive(Default)]
 struct Content {
     documents: BTreeMap<(DocumentKind, String), Document>,
+    revisions: BTreeMap<DocumentKind, u64>,
     logs: BTreeMap<LogName, VecDeque<Entry>>,
     ephemeral: BTreeMap<EphemeralKey, (Micros, String)>,
     expiries: BTreeSet<(Micros, EphemeralKey)>,
@@ -43,6 +44,13 @@ impl MemoryRecords {
 }
 
 impl Content {
+    /// Removes a document. Returns whether it existed.
+    fn remove_document(&mut self, key: &(DocumentKind, String)) -> bool {
+        let existed = self.documents.remove(key).is_some();
+        *self.revisions.entry(key.0).or_default() += u64::from(existed);
+        existed
+    }
+
     fn append(&mut self, now: Micros, log: &LogName, text: &str) -> EntryId {
         self.drop_if_expired(now, log);
         let entries = self.logs.entry(log.clone()).or_default();
@@ -103,6 +111,10 @@ impl RecordStore for MemoryRecords {
         Ok(self.lock().0.documents.get(&(kind, id.to_owned())).cloned())
     }
 
+    async fn documents_revision(&self, kind: DocumentKind) -> Result<u64, StoreError> {
+        Ok(self.lock().0.revisions.get(&kind).copied().unwrap_or_default())
+    }
+
     async fn list_documents(&self, kind: DocumentKind) -> Result<Vec<(String, Document)>, StoreError> {
         let (content, _) = self.lock();
         let from = content.documents.range((kind, String::new())..);
@@ -128,18 +140,19 @@ impl RecordStore for MemoryRecords {
             return Ok(DocumentOutcome::NoOther);
         }
         let Some(text) = text else {
-            content.documents.remove(&key);
+            content.remove_document(&key);
             return Ok(DocumentOutcome::Stored(0));
         };
         if current == 0 && content.documents.keys().filter(|(found, _)| *found == kind).count() >= DOCUMENTS_MAX {
             return Ok(DocumentOutcome::Full);
         }
+        *content.revisions.entry(kind).or_default() += 1;
         content.documents.insert(key, Document { revision: current + 1, text: text.to_owned() });
         Ok(DocumentOutcome::Stored(current + 1))
     }
 
     async fn remove_document(&self, kind: DocumentKind, id: &str) -> Result<bool, StoreError> {
-        Ok(self.lock().0.documents.remove(&(kind, id.to_owned())).is_some())
+        Ok(self.lock().0.remove_document(&(kind, id.to_owned())))
     }
 
     async fn append(&self, log: &LogName, text: &str) -> Result<EntryId, StoreError> {

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use bytes::Bytes;
 use fred::types::{Key, Value};
-use tokio::time::Instant;
 use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
 use vestibule_records::{
     DOCUMENTS_MAX, Document, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EPHEMERAL_TTL_MAX, Entry,
@@ -16,7 +15,7 @@ use vestibule_records::{
 };
 
 use crate::codes::{CONFLICT, FULL, NO_OTHER, STORED};
-use crate::command::{Command, Retry, nothing, text};
+use crate::command::{Retry, nothing, text};
 use crate::library::{Function, functions};
 use crate::store::RedisStore;
 
@@ -86,11 +85,19 @@ impl RecordStore for RedisStore {
         stored.map(|stored| parse_document(&key, &stored)).transpose()
     }
 
+    async fn documents_revision(&self, kind: DocumentKind) -> Result<u64, StoreError> {
+        let key = keys::documents(kind);
+        let found = self.command("HGET", vec![text(&key), text(keys::OF_KIND)]).await?;
+        let revision: Option<u64> = found.convert().map_err(|error| corrupt(&key, error))?;
+        Ok(revision.unwrap_or_default())
+    }
+
     async fn list_documents(&self, kind: DocumentKind) -> Result<Vec<(String, Document)>, StoreError> {
         let key = keys::documents(kind);
         let found = self.command("HGETALL", vec![text(&key)]).await?;
         let all: BTreeMap<String, Bytes> = found.convert().map_err(|error| corrupt(&key, error))?;
-        all.into_iter().map(|(id, stored)| Ok((id, parse_document(&key, &stored)?))).collect()
+        let documents = all.into_iter().filter(|(id, _)| id != keys::OF_KIND);
+        documents.map(|(id, stored)| Ok((id, parse_document(&key, &stored)?))).collect()
     }
 
     async fn change_document(
@@ -114,9 +121,11 @@ impl RecordStore for RedisStore {
     }
 
     async fn remove_document(&self, kind: DocumentKind, id: &str) -> Result<bool, StoreError> {
-        let arguments = vec![text(keys::documents(kind)), text(id)];
-        let removed = self.client.execute(Command::new("HDEL", arguments, Retry::Never), Instant::now()).await?;
-        Ok(removed.as_u64() == Some(1))
+        let key = keys::documents(kind);
+        let arguments = [text(id), nothing(), nothing(), text(DOCUMENTS_MAX), nothing()];
+        let reply = self.on(key.clone(), &functions().put_document, arguments, Retry::Never).await?;
+        let (outcome, _) = reply.convert::<(i64, u64)>().map_err(|error| corrupt(&key, error))?;
+        Ok(outcome == STORED)
     }
 
     async fn append(&self, log: &LogName, entry: &str) -> Result<EntryId, StoreError> {

@@ -83,6 +83,7 @@ suite! {
     one_concurrent_write_wins,
     records_are_listed_by_id_and_kind,
     number_of_documents_is_limited,
+    writes_renew_the_revision_of_their_kind,
     last_required_document_is_kept,
     counter_is_decremented,
     log_is_read_newest_first,
@@ -135,6 +136,26 @@ async fn records_are_listed_by_id_and_kind(stores: &StoreFixture) {
     let ids: Vec<_> = listed.iter().map(|(id, record)| (id.as_str(), record.text.as_str())).collect();
     assert_eq!(ids, [("a", "a"), ("b", "b"), ("c", "c")]);
     assert_eq!(stores.records.list_documents(DocumentKind::Tokens).await.unwrap().len(), 1);
+}
+
+async fn writes_renew_the_revision_of_their_kind(stores: &StoreFixture) {
+    let revision = async || stores.records.documents_revision(OPERATORS).await.unwrap();
+    let mut seen = vec![revision().await];
+    let change = |text, over| DocumentChange { text, over, needs_other: None };
+    for (text, over) in [(Some("x"), 0), (Some("y"), 1), (None, 2)] {
+        stores.records.change_document(OPERATORS, "zoe", change(text, over)).await.unwrap();
+        seen.push(revision().await);
+    }
+    stores.records.put_document(OPERATORS, "zoe", "x", 0).await.unwrap();
+    seen.push(revision().await);
+    assert!(stores.records.remove_document(OPERATORS, "zoe").await.unwrap());
+    seen.push(revision().await);
+    assert_eq!(seen[0], 0);
+    assert!(seen.is_sorted_by(|one, other| one < other), "{seen:?}");
+    stores.records.put_document(OPERATORS, "zoe", "x", 7).await.unwrap();
+    stores.records.put_document(DocumentKind::Tokens, "zoe", "x", 0).await.unwrap();
+    assert_eq!(revision().await, seen[5], "nothing of this kind was written");
+    assert!(stores.records.list_documents(OPERATORS).await.unwrap().is_empty());
 }
 
 async fn number_of_documents_is_limited(stores: &StoreFixture) {

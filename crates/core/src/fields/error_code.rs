@@ -124,6 +124,7 @@ message_codes! {
         TimeZone("time_zone", "a time zone such as \"Europe/Berlin\" or \"UTC\""),
         SchedulePayload("schedule_payload", "must not be empty"),
         SchedulePayloadJson("schedule_payload_json", "must be JSON, as content_type says"),
+        SchedulePayloadsTooLarge("schedule_payloads_too_large", "must have payloads of at most {most} bytes together; enqueue jobs with a short payload and let the handler look up the rest"),
         ScheduleGroup("schedule_group", "is required: the job queue is FIFO, so its jobs have a group"),
         ScheduleGroupUnused("schedule_group_unused", "must be left out: only jobs of a FIFO job queue have a group"),
         ScheduleOfOrders("schedule_of_orders", "must be empty for the target kind \"origin\": its jobs are held orders of visitors"),

@@ -22,6 +22,8 @@ use crate::time::{MICROS_PER_SECOND, Micros};
 
 /// Maximum number of schedules of a job queue.
 pub const SCHEDULES_MAX: usize = 20;
+/// Maximum size of the payloads of all schedules of a job queue together, in bytes. Every process reads them with the settings.
+pub(super) const SCHEDULE_PAYLOADS_MAX: usize = 32 * 1024;
 /// Maximum size of the payload of a schedule, in bytes.
 const SCHEDULE_PAYLOAD_MAX: usize = 16 * 1024;
 /// Maximum length of a cron expression.

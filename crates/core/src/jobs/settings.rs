@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::LEASE_SECONDS;
 use super::id::JobQueueId;
 use super::media_type::MediaType;
-use super::schedule::{JobSchedule, SCHEDULES_MAX};
+use super::schedule::{JobSchedule, SCHEDULE_PAYLOADS_MAX, SCHEDULES_MAX};
 use super::target::{JobTarget, JobTargetKind, fingerprint};
 use super::webhook::{JobWebhook, WebhookEvent};
 use crate::fields::FieldErrorCode as Code;
@@ -191,6 +191,10 @@ fn check_schedules(settings: &JobQueueSettings, object: &mut ObjectReader<'_>) {
         object.error("schedules", Code::ScheduleOfOrders);
         return;
     }
+    let payloads = settings.schedules.iter().map(|schedule| schedule.payload.len()).sum::<usize>();
+    if payloads > SCHEDULE_PAYLOADS_MAX {
+        object.error("schedules", Code::SchedulePayloadsTooLarge.with("most", SCHEDULE_PAYLOADS_MAX));
+    }
     for (index, JobSchedule { id, group_id, .. }) in settings.schedules.iter().enumerate() {
         let mut error = |field: &str, fault: Message| object.error(&format!("schedules[{index}].{field}"), fault);
         match (settings.id.is_fifo(), group_id) {
@@ -308,6 +312,14 @@ mod tests {
         value
     }
 
+    fn payloads(schedules: usize, size: usize) -> Vec<Value> {
+        let schedule = |number| {
+            let payload = "x".repeat(size);
+            json!({ "id": format!("s{number}"), "cron": "@daily", "payload": payload, "content_type": "text/plain" })
+        };
+        (0..schedules).map(schedule).collect()
+    }
+
     fn errors(more: &Value) -> String {
         joined(&JobQueueSettings::from_json(&draft(more)).unwrap_err())
     }
@@ -322,6 +334,14 @@ mod tests {
         assert_eq!(JobQueueSettings::from_json(&settings.to_value()).unwrap(), settings);
         let shown = settings.to_shown_value().to_string();
         assert!(shown.contains("sha256:") && !shown.contains("whsec_") && !shown.contains("4711"), "{shown}");
+    }
+
+    #[test]
+    fn stored_payloads_above_the_limit_stay() {
+        let stored = draft(&json!({ "schedules": payloads(4, SCHEDULE_PAYLOADS_MAX / 2) }));
+        assert_eq!(JobQueueSettings::from_stored(&stored).unwrap().schedules.len(), 4);
+        let fitting = draft(&json!({ "schedules": payloads(2, SCHEDULE_PAYLOADS_MAX / 2) }));
+        assert!(JobQueueSettings::from_json(&fitting).is_ok());
     }
 
     #[test]
@@ -349,6 +369,10 @@ mod tests {
             (
                 json!({ "schedules": [{ "id": "a", "cron": "@daily", "payload": "{}" }, { "id": "a", "cron": "@daily", "payload": "{}" }] }),
                 "schedules[1].id: is already used",
+            ),
+            (
+                json!({ "schedules": payloads(3, SCHEDULE_PAYLOADS_MAX / 3 + 1) }),
+                "schedules: must have payloads of at most 32768 bytes together",
             ),
             (
                 json!({ "webhook": { "event_types": ["queue.reset"] }, "target": { "kind": "pull" } }),

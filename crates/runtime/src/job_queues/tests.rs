@@ -193,6 +193,30 @@ impl Log {
     }
 }
 
+#[tokio::test]
+async fn settings_are_read_again_after_a_change_only() {
+    let job_queues = fixture().await;
+    job_queues.records.put_document(DocumentKind::JobQueues, "unreadable", "{", 0).await.unwrap();
+    let (log, _logging) = Log::begin();
+    let reads = || log.lines("can't be read").len();
+    let mails = job_queue("mails");
+    for _ in 0..3 {
+        assert!(job_queues.read(&mails.id).await.unwrap().is_none());
+    }
+    assert_eq!(reads(), 1);
+    let other = JobQueues::new(job_queues.records.clone(), job_queues.store.clone(), job_queues.backend.clone());
+    other.execute(&plan(&other, std::slice::from_ref(&mails)).await).await.unwrap();
+    let before = reads();
+    for _ in 0..3 {
+        assert!(job_queues.read(&mails.id).await.unwrap().is_some());
+    }
+    assert_eq!(reads(), before + 1);
+    let renamed = Tenant::from_value(&json!({ "id": "acme", "name": "New" })).unwrap();
+    job_queues.store.put_tenant(&renamed).await.unwrap();
+    let cached = job_queues.read(&mails.id).await.unwrap().unwrap();
+    assert_eq!((cached.tenant.as_ref().unwrap().name.as_str(), reads()), ("New", before + 1));
+}
+
 #[tokio::test(start_paused = true)]
 async fn dropped_events_are_logged_now_and_then() {
     let job_queues = fixture().await;

@@ -3,10 +3,13 @@
 
 use vestibule_records::{DocumentKind, EphemeralKey, LogName};
 
-/// Hash: id of a document -> its revision and its text.
+/// Hash: id of a document -> its revision and its text; [`OF_KIND`] -> the revision of all of them.
 pub(super) fn documents(kind: DocumentKind) -> String {
     format!("vestibule:{}", kind.as_str())
 }
+
+/// The field with the revision of a kind. No document has this id.
+pub(super) const OF_KIND: &str = "";
 
 /// Stream: entries with the single field `text`.
 pub(super) fn log(log: &LogName) -> String {

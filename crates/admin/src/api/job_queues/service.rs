@@ -68,11 +68,11 @@ pub(super) async fn create<'a>(
     let tenant = tenant.ok_or_else(|| no_tenant(&settings.tenant))?;
     refuse_outside(&tenant, principal, &settings)?;
     refuse_pull(job_queues, &settings)?;
-    let stored = job_queues.stored().await?;
-    if stored.iter().any(|it| it.settings.id == settings.id) {
+    if job_queues.read(&settings.id).await?.is_some() {
         return Err(Problem::AlreadyExists(Code::ThisId));
     }
-    if stored.len() >= JOB_QUEUES_MAX {
+    let all = job_queues.all().await?;
+    if all.len() >= JOB_QUEUES_MAX {
         return Err(Problem::LimitReached(JOB_QUEUES_MAX));
     }
     let event = audit(principal, "job_queue.create", &settings);

@@ -18,9 +18,11 @@ use axum::body::{Body, to_bytes};
 use axum::response::Response;
 use http::{Request, StatusCode, header};
 use tower::ServiceExt as _;
-use vestibule_core::Store;
 use vestibule_metrics::{Metrics, router};
+use vestibule_store_redis::RedisStore;
 use vestibule_tests::Exposition;
+
+use crate::line_fixture::StoreFixture;
 
 /// The token of scrapes whose token does not matter.
 const TOKEN: &str = function::TOKEN;
@@ -58,6 +60,14 @@ pub(crate) fn unzipped(bytes: &[u8]) -> String {
     text
 }
 
-fn metrics_of(store: &Arc<dyn Store>) -> Router {
-    router(Metrics::new(Arc::clone(store)), TOKEN.parse().unwrap())
+fn metrics_of(stores: &StoreFixture) -> Router {
+    router(sources(stores), TOKEN.parse().unwrap())
+}
+
+fn metrics_at(store: Arc<RedisStore>) -> Router {
+    router(Metrics::new(store.clone(), store), TOKEN.parse().unwrap())
+}
+
+fn sources(stores: &StoreFixture) -> Metrics {
+    Metrics::new(stores.store.clone(), stores.records())
 }

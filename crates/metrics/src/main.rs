@@ -19,7 +19,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let token = MetricsToken::from_env()?;
     let store = StoreConfig::from_env()?;
     let stores = open_store_and_records("VESTIBULE_REDIS_URL", &store.url, store.timeout)?;
-    let mut metrics = Metrics::new(stores.0.clone());
+    let mut metrics = Metrics::new(stores.0.clone(), stores.1.clone());
     if let Some(jobs) = JobsConfig::from_env()? {
         // No job runs in this function, so it has no calls.
         metrics = metrics.with_job_queues(jobs.open_statistics(&store, &stores)?, CallMetrics::new());

@@ -10,9 +10,10 @@ use parking_lot::Mutex;
 use prometheus::proto::MetricFamily;
 use tokio::time::Instant;
 use tracing::{debug, warn};
-use vestibule_core::line::{ClientAddressState, ProtectionReport, Stats};
+use vestibule_core::line::{ProtectionReport, Stats};
 use vestibule_core::settings::{Event, EventOrder, Settings};
 use vestibule_core::{LastPurge, MICROS_PER_SECOND, Micros, QueueId, Store, StoreError, TenantId};
+use vestibule_records::{RecordStore, client_address_state};
 use vestibule_runtime::JobQueues;
 
 use crate::job_queues::{ScrapedJobQueues, not_enqueued};
@@ -57,16 +58,13 @@ pub(crate) struct ScrapedQueue {
     pub(crate) largest_network_joins: Option<u64>,
 }
 
-/// The settings of a queue, and whether it could rely on client addresses. Valid while `revision` and `state_since` are unchanged: a
-/// new tenant is a new revision, and a queue that was removed and created again has a new state.
+/// The settings of a queue. Valid while `revision` and `state_since` are unchanged: a new tenant is a new revision, and a queue that was
+/// removed and created again has a new state.
 #[derive(Clone)]
 struct LastKnownQueue {
     revision: u64,
     state_since: Micros,
     settings: Arc<Settings>,
-    /// The last known state. It holds for other revisions, and while too few sessions join to tell: an alert does not resolve
-    /// because nobody comes.
-    client_address: Option<ClientAddressState>,
 }
 
 /// Seconds since the round was published that the draw of an event waits for.
@@ -83,6 +81,7 @@ fn is_any_missing(settings: &Settings, ids: &BTreeSet<String>, now: Micros) -> O
 /// Scrapes the store.
 pub(crate) struct Scraper {
     store: Arc<dyn Store>,
+    records: Arc<dyn RecordStore>,
     /// The IDs of the sale keys of the gates; `None` if they are not known here.
     pub(crate) sale_key_ids: Option<BTreeSet<String>>,
     /// The job queues; `None` if there are none in this deployment.
@@ -92,8 +91,8 @@ pub(crate) struct Scraper {
 }
 
 impl Scraper {
-    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, sale_key_ids: None, job_queues: None, known: Mutex::default() }
+    pub(crate) fn new(store: Arc<dyn Store>, records: Arc<dyn RecordStore>) -> Self {
+        Self { store, records, sale_key_ids: None, job_queues: None, known: Mutex::default() }
     }
 
     pub(crate) async fn scrape(&self) -> Scrape {
@@ -199,15 +198,14 @@ impl Scraper {
     ) -> Result<(ProtectionReport, LastKnownQueue), StoreError> {
         let mut report = self.store.protection(queue).await?;
         let (revision, state_since) = (report.stats.rules.revision, report.stats.state_since);
-        let known = known.filter(|known| known.state_since == state_since);
-        let limits = &mut report.stats.limits;
-        limits.client_address = limits.client_address.or(known.as_ref().and_then(|known| known.client_address));
-        let client_address = limits.client_address;
-        let settings = match known.filter(|known| known.revision == revision) {
+        let client_address = client_address_state(&*self.records, queue, &report.stats).await?;
+        report.stats.limits.client_address = Some(client_address);
+        let known = known.filter(|known| known.state_since == state_since && known.revision == revision);
+        let settings = match known {
             Some(known) => known.settings,
             None => Arc::new(self.settings_of(queue).await?),
         };
-        Ok((report, LastKnownQueue { revision, state_since, settings, client_address }))
+        Ok((report, LastKnownQueue { revision, state_since, settings }))
     }
 
     async fn settings_of(&self, queue: &QueueId) -> Result<Settings, StoreError> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use prometheus::proto::MetricFamily;
 use vestibule_core::{SaleKeys, Store};
+use vestibule_records::RecordStore;
 use vestibule_runtime::{ConnectionCounts, JobQueues};
 
 use crate::job_queues::CallMetrics;
@@ -21,9 +22,9 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// All queues of this store.
-    pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { scraper: Scraper::new(store), requests: None, connections: None, calls: None }
+    /// All queues of this store, with its records.
+    pub fn new(store: Arc<dyn Store>, records: Arc<dyn RecordStore>) -> Self {
+        Self { scraper: Scraper::new(store, records), requests: None, connections: None, calls: None }
     }
 
     /// Adds the metrics of this process' own requests.

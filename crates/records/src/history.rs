@@ -217,7 +217,7 @@ async fn sample(
     };
     if due.iter().any(|(step, _)| *step == Step::Minute) {
         record_turning_points(records, &settings, None, &stats).await?;
-        log_client_address(records, &queue, stats.limits.client_address).await?;
+        log_client_address(records, &queue, &stats).await?;
     }
     let (logged, mut written) = (LoggedQueue::of(&settings), 0);
     for (step, at) in due {

@@ -48,7 +48,7 @@ pub(crate) fn bind(
     if is_memory(&options.stores.store) {
         warn!("the memory store loses operators and their changes when this process ends; use a Redis URL for --store");
     }
-    let mut metrics = Metrics::new(Arc::clone(&parts.store))
+    let mut metrics = Metrics::new(Arc::clone(&parts.store), Arc::clone(&parts.records))
         .with_requests(requests)
         .with_connections(connections)
         .with_sale_keys(&parts.sale_keys);

@@ -107,7 +107,8 @@ async fn concurrent_writers_record_a_minute_once(stores: &StoreFixture) {
 }
 
 async fn unreliable_client_addresses_are_noted_until_reliable(stores: &StoreFixture) {
-    let key = EphemeralKey::new(EphemeralKind::ClientAddress, stores.queue.as_str());
+    let since = stores.store.stats(&stores.queue).await.unwrap().state_since.0;
+    let key = EphemeralKey::new(EphemeralKind::ClientAddress, format!("{}-{since}", stores.queue));
     let noted = async || stores.records.get_ephemeral(&key).await.unwrap();
     stores.join(20).await;
     stores.notice().await;

@@ -6,6 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use vestibule_core::line::{ClientDigests, JoinClient, Visit};
 use vestibule_core::{ClientNetworks, NetworkPrefix, PrefixDigest, QueueId, SessionId};
+use vestibule_records::history::record_samples;
 
 use super::backoffice::{Backoffice, on_memory_and_redis};
 
@@ -14,6 +15,7 @@ on_memory_and_redis! {
     attack_mode_refuses_invalid_durations,
     flood_is_in_the_report_at_once,
     report_without_joins_is_empty,
+    client_address_state_stays_while_nobody_joins,
 }
 
 const ATTACK_MODE: &str = "/queues/tour/attack-mode";
@@ -111,6 +113,20 @@ async fn flood_is_in_the_report_at_once(backoffice: Backoffice) {
     assert_eq!(report["over_limit"], json!({ "address": 70, "network": 0 }));
     assert_eq!(report["pre_tickets"], json!({ "issued": 400, "redeemed": 0, "share_not_redeemed": 1.0 }));
     assert_eq!((&report["client_address"], &report["no_address_share"]), (&json!("ok"), &json!(0.0)));
+}
+
+async fn client_address_state_stays_while_nobody_joins(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "protection": { "pre_ticket_from": "none" } })).await;
+    for _ in 0..20 {
+        let visit = Visit::joining(SessionId::random());
+        backoffice.store.visit(&"tour".parse().unwrap(), visit).await.unwrap();
+    }
+    let state = async || backoffice.root().get("/queues/tour/protection").await.json()["client_address"].clone();
+    assert_eq!(state().await, "unusable", "no join has an address");
+    record_samples(&*backoffice.store, &**backoffice.admin.records()).await.unwrap();
+    backoffice.advance_seconds(600);
+    assert_eq!(state().await, "unusable", "as the metric and the alert");
 }
 
 async fn report_without_joins_is_empty(backoffice: Backoffice) {

@@ -1,9 +1,11 @@
 //! Who may scrape.
 
+use std::sync::Arc;
+
 use http::{Request, StatusCode, header};
 use vestibule_core::SystemClock;
 use vestibule_metrics::{Metrics, router};
-use vestibule_store_memory::MemoryStore;
+use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_tests::Deployment;
 
 use super::ask;
@@ -11,8 +13,8 @@ use super::ask;
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
 fn guarded() -> axum::Router {
-    let store = std::sync::Arc::new(MemoryStore::new(SystemClock::new()));
-    router(Metrics::new(store), TOKEN.parse().unwrap())
+    let store = Arc::new(MemoryStore::new(SystemClock::new()));
+    router(Metrics::new(store, Arc::new(MemoryRecords::new(SystemClock::new()))), TOKEN.parse().unwrap())
 }
 
 #[tokio::test]

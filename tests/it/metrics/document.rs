@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use vestibule_core::{LastPurge, MICROS_PER_SECOND, Micros, SaleKeys, Timestamp};
-use vestibule_metrics::{CATALOG, CallMetrics, Metrics, RequestMetrics, router};
+use vestibule_metrics::{CATALOG, CallMetrics, RequestMetrics, router};
 use vestibule_runtime::{ConnectionCounts, CountLimits};
 use vestibule_store_memory::MemoryJobs;
 use vestibule_tests::{Exposition, promtool_check};
@@ -45,7 +45,7 @@ async fn router_with_requests(stores: &StoreFixture) -> axum::Router {
     }
     stores.open(json!({ "mode": "scheduled", "events": [sale] })).await;
     stores.store.set_last_purge(&LastPurge::default()).await.unwrap();
-    let metrics = Metrics::new(stores.store.clone()).with_requests(RequestMetrics::new());
+    let metrics = super::sources(stores).with_requests(RequestMetrics::new());
     let metrics = metrics
         .with_connections(Arc::new(ConnectionCounts::new(CountLimits::default())))
         .with_sale_keys(&SaleKeys::default());

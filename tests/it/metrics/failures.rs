@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use vestibule_core::Store;
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::{Exposition, Redis, wait_until};
 
-use super::{metrics_of, scrape};
+use super::{metrics_at, metrics_of, scrape};
 use crate::gate_fixture::TIMEOUT;
 use crate::line_fixture::{LineFixture, StoreFixture};
 
@@ -22,12 +21,12 @@ async fn a_broken_queue(break_it: impl AsyncFn(&Redis, Keys<'_>)) -> (Exposition
     let stores = StoreFixture::at(&redis.url());
     let [whole, broken] = [stores.open(json!({})).await, stores.open(json!({ "tenant": "other" })).await];
     whole.join().await;
-    let metrics = metrics_of(&stores.store);
+    let metrics = metrics_of(&stores);
     let before = scrape(&metrics).await;
     assert_eq!(before.value("vestibule_up", &[]), Some(1.0));
     break_it(&redis, Keys::of(&broken.queue)).await;
     // Once by who has read the queue before, and once by who never has.
-    let found = [scrape(&metrics).await, scrape(&metrics_of(&stores.store)).await];
+    let found = [scrape(&metrics).await, scrape(&metrics_of(&stores)).await];
     for found in &found {
         assert_eq!(found.value("vestibule_up", &[]), Some(0.0), "{found:?}");
         assert_eq!(found.value("vestibule_store_up", &[]), Some(1.0));
@@ -73,8 +72,8 @@ async fn a_queue_missing_in_the_store_does_not_hide_others() {
 /// A store that answers nothing, asked with the timeout that is the default.
 async fn an_absent_store(take_away: impl Fn(&Redis), give_back: impl AsyncFn(&Redis)) {
     let redis = Redis::start().await;
-    let store: Arc<dyn Store> = Arc::new(RedisStore::connect(&redis.url(), RedisOptions::default()).unwrap());
-    let metrics = metrics_of(&store);
+    let store = Arc::new(RedisStore::connect(&redis.url(), RedisOptions::default()).unwrap());
+    let metrics = metrics_at(store);
     wait_until("the store is up", TIMEOUT, async || scrape(&metrics).await.value("vestibule_up", &[]) == Some(1.0))
         .await;
     take_away(&redis);

@@ -47,7 +47,7 @@ async fn function_and_router_report_the_same() {
     let stores = StoreFixture::at(&redis.url());
     let fixture = stores.open(json!({ "quota": 2, "admissions_per_minute": 600 })).await;
     fixture.join_many(5).await;
-    let here = scrape(&metrics_of(&stores.store)).await;
+    let here = scrape(&metrics_of(&stores)).await;
 
     let balancer = behind_a_balancer(deployed(&redis).emulated().await).await;
     let answer = get(&balancer, &[bearer()]).await;

@@ -50,7 +50,8 @@ pub(super) async fn job_queues(backend: Arc<dyn JobBackend>, ids: &[&str]) -> Ar
 }
 
 fn metrics_of(job_queues: Arc<JobQueues>, calls: CallMetrics) -> axum::Router {
-    let metrics = Metrics::new(Arc::new(MemoryStore::new(SystemClock::new())));
+    let store = Arc::new(MemoryStore::new(SystemClock::new()));
+    let metrics = Metrics::new(store, job_queues.records().clone());
     router(metrics.with_job_queues(job_queues, calls), TOKEN.parse().unwrap())
 }
 

@@ -10,11 +10,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
-use vestibule_core::{PutMode, Store};
+use vestibule_core::PutMode;
+use vestibule_core::store::SettingsStore as _;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Redis;
 
-use super::{ask, bytes_of, metrics_of, scrape, scraping, unzipped};
+use super::{ask, bytes_of, metrics_at, scrape, scraping, unzipped};
 use crate::line_fixture::settings_of;
 
 const QUEUES: usize = 1000;
@@ -23,7 +24,7 @@ const DELAY: Duration = Duration::from_millis(5);
 /// The largest body of a function's answer behind a load balancer.
 const MAX_RESPONSE: usize = 1 << 20;
 
-fn store_at(port: u16) -> Arc<dyn Store> {
+fn store_at(port: u16) -> Arc<RedisStore> {
     let options = RedisOptions { timeout: Duration::from_secs(10), ..RedisOptions::default() };
     Arc::new(RedisStore::connect(&format!("redis://127.0.0.1:{port}"), options).unwrap())
 }
@@ -77,7 +78,7 @@ async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
 async fn a_thousand_queues_take_few_round_trips() {
     let redis = Redis::start().await;
     a_thousand_queues(&redis).await;
-    let metrics = metrics_of(&store_at(far(&redis).await));
+    let metrics = metrics_at(store_at(far(&redis).await));
     let one_after_the_other = 2 * DELAY * QUEUES as u32;
     // The first scrape asks for the tenants as well; each must be done in half of what one after the other would take.
     for _ in 0..2 {
@@ -92,7 +93,7 @@ async fn a_thousand_queues_take_few_round_trips() {
 async fn tenants_of_a_thousand_queues_are_read_once() {
     let redis = Redis::start().await;
     a_thousand_queues(&redis).await;
-    let metrics = metrics_of(&store_at(redis.port()));
+    let metrics = metrics_at(store_at(redis.port()));
     let mut asked = Vec::new();
     for _ in 0..3 {
         let before = (redis.calls("fcall").await, redis.calls("hmget").await);
@@ -109,7 +110,7 @@ async fn tenants_of_a_thousand_queues_are_read_once() {
 async fn a_thousand_queues_fit_into_a_function_response() {
     let redis = Redis::start().await;
     a_thousand_queues(&redis).await;
-    let metrics = metrics_of(&store_at(redis.port()));
+    let metrics = metrics_at(store_at(redis.port()));
     let plain = bytes_of(ask(&metrics, scraping()).await).await;
     let response = ask(&metrics, scraping().header(header::ACCEPT_ENCODING, "gzip")).await;
     assert_eq!(response.headers()[header::CONTENT_ENCODING], "gzip");

@@ -1,5 +1,6 @@
 //! What the stand-alone program says of itself, on its admin address.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -9,7 +10,7 @@ use http::{Request, StatusCode};
 use vestibule_core::SystemClock;
 use vestibule_metrics::{LATENCY_BUCKETS, Metrics, RequestMetrics, router};
 use vestibule_runtime::{Decision, Outcome};
-use vestibule_store_memory::MemoryStore;
+use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_tests::{Exposition, Origin, Program, Visitor, free_port, promtool_check};
 
 use super::{TOKEN, ask, scrape};
@@ -41,8 +42,10 @@ async fn requests_are_counted_by_outcome_and_duration() {
     }
     ask(&gate, Request::get("/unhandled")).await;
 
-    let store = std::sync::Arc::new(MemoryStore::new(SystemClock::new()));
-    let found = scrape(&router(Metrics::new(store).with_requests(metrics), TOKEN.parse().unwrap())).await;
+    let store = Arc::new(MemoryStore::new(SystemClock::new()));
+    let records = Arc::new(MemoryRecords::new(SystemClock::new()));
+    let metrics = Metrics::new(store, records).with_requests(metrics);
+    let found = scrape(&router(metrics, TOKEN.parse().unwrap())).await;
     let mut asked = 0.0;
     for (times, outcome) in (1..).zip(Outcome::ALL) {
         let (times, labels) = (f64::from(times), [("outcome", outcome.as_str())]);

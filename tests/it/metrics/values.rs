@@ -8,9 +8,10 @@ use vestibule_core::line::{
 };
 use vestibule_core::{LastPurge, SaleKeys, SessionId};
 use vestibule_metrics::{Metrics, router};
+use vestibule_records::history::record_samples;
 use vestibule_tests::{Exposition, GateUnderTest, Sample, sample};
 
-use super::{TOKEN, metrics_of, scrape};
+use super::{TOKEN, metrics_of, scrape, sources};
 use crate::conformance::limits::others;
 use crate::conformance::phases::event;
 use crate::line_fixture::{LineFixture, StoreFixture};
@@ -137,7 +138,7 @@ fn by_series(samples: impl IntoIterator<Item = Sample>) -> BTreeMap<String, f64>
 }
 
 async fn samples_match_the_store(stores: &StoreFixture) {
-    let metrics = metrics_of(&stores.store);
+    let metrics = metrics_of(stores);
     let fixture = eventful(stores).await;
     let paused = stores.open(json!({ "quota": 0, "tenant": "other", "mode": "paused" })).await;
     paused.join().await;
@@ -189,7 +190,7 @@ fn has_round_trip(found: &Exposition) -> bool {
 
 /// A process answers many scrapes, and what changed between two of them is in the second.
 async fn the_next_scrape_shows_changes(stores: &StoreFixture) {
-    let metrics = metrics_of(&stores.store);
+    let metrics = metrics_of(stores);
     let fixture = stores.open(json!({ "quota": 1, "tenant": "acme" })).await;
     scrape(&metrics).await;
     fixture.join().await;
@@ -216,7 +217,7 @@ async fn the_next_scrape_shows_changes(stores: &StoreFixture) {
 /// Nothing has happened yet: no line, no purge.
 async fn an_unused_queue_reports_zeros(stores: &StoreFixture) {
     let fixture = stores.open(json!({ "quota": 7, "tenant": "acme" })).await;
-    let found = scrape(&metrics_of(&stores.store)).await;
+    let found = scrape(&metrics_of(stores)).await;
     assert_eq!(found.all("vestibule_purge_timestamp_seconds").count(), 0, "there was no purge");
     let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
     for name in
@@ -231,21 +232,25 @@ async fn an_unused_queue_reports_zeros(stores: &StoreFixture) {
 async fn recovering_is_1_while_lost_state_is_restored(stores: &StoreFixture) {
     let fixture = stores.open(json!({ "tenant": "acme" })).await;
     fixture.lose(vestibule_core::PutMode::Restore).await;
-    let metrics = metrics_of(&stores.store);
+    let metrics = metrics_of(stores);
     let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
     assert_eq!(scrape(&metrics).await.value("vestibule_queue_recovering", &of), Some(1.0));
     fixture.advance_seconds(61);
     assert_eq!(scrape(&metrics).await.value("vestibule_queue_recovering", &of), Some(0.0));
 }
 
-/// The alert does not resolve because nobody comes.
+/// The alert does not resolve because nobody comes, in whichever process.
 async fn client_address_state_is_kept_while_nobody_joins(stores: &StoreFixture) {
     let fixture = stores.open(json!({ "tenant": "acme", "protection": { "pre_ticket_from": "none" } })).await;
-    let metrics = metrics_of(&stores.store);
+    let records = stores.records();
     let state = async || {
-        let found = scrape(&metrics).await;
+        record_samples(&*stores.store, &*records).await.unwrap();
+        let new_process = Metrics::new(stores.store.clone(), records.clone());
+        let found = scrape(&router(new_process, TOKEN.parse().unwrap())).await;
         let states = found.all("vestibule_queue_client_address_state");
-        states.filter(|it| it.value > 0.0).map(|it| it.labels["state"].clone()).collect::<Vec<_>>()
+        let current = states.filter(|it| it.value > 0.0).map(|it| it.labels["state"].clone()).collect::<Vec<_>>();
+        fixture.advance_seconds(60);
+        current
     };
     assert_eq!(state().await, ["ok"]);
     fixture.join_many(ADDRESS_LIMITS_FROM as usize).await;
@@ -274,7 +279,7 @@ on_each! {
 #[tokio::test]
 async fn scheduled_queues_have_a_phase_and_a_start() {
     let stores = StoreFixture::memory();
-    let metrics = metrics_of(&stores.store);
+    let metrics = metrics_of(&stores);
     let settings = json!({ "tenant": "acme", "mode": "scheduled", "events": [event("sale", 100, 160, 220)] });
     let fixture = stores.open(settings).await;
     let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
@@ -302,8 +307,7 @@ async fn draws_have_lobby_tickets_and_need_a_sale_key() {
     }
     let fixture = stores.open(json!({ "tenant": "acme", "mode": "scheduled", "events": [sale] })).await;
     let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
-    let with_keys =
-        |keys: &SaleKeys| router(Metrics::new(stores.store.clone()).with_sale_keys(keys), TOKEN.parse().unwrap());
+    let with_keys = |keys: &SaleKeys| router(sources(&stores).with_sale_keys(keys), TOKEN.parse().unwrap());
     fixture.advance_seconds(130);
     fixture.ask(None, Some(SessionId::random())).await;
     for (keys, missing) in [(SaleKeys::new(&GateUnderTest::sale_keys()).unwrap(), 0.0), (SaleKeys::default(), 1.0)] {
@@ -312,12 +316,12 @@ async fn draws_have_lobby_tickets_and_need_a_sale_key() {
         assert_eq!(found.value("vestibule_queue_sale_key_missing", &of), Some(missing));
     }
     for (id, missing) in [("s1", 0.0), ("s2", 1.0)] {
-        let metrics = Metrics::new(stores.store.clone()).with_sale_key_ids([id.to_owned()]);
+        let metrics = sources(&stores).with_sale_key_ids([id.to_owned()]);
         let found = scrape(&router(metrics, TOKEN.parse().unwrap())).await;
         assert_eq!(found.value("vestibule_queue_sale_key_missing", &of), Some(missing), "the keys are not needed");
     }
     fixture.advance_seconds(40);
-    let found = scrape(&metrics_of(&stores.store)).await;
+    let found = scrape(&metrics_of(&stores)).await;
     assert_eq!(found.value("vestibule_queue_phase", &[of[0], of[1], ("phase", "draw")]), Some(1.0));
     assert_eq!(found.value("vestibule_queue_sale_key_missing", &of), None, "this process has no gate");
 }
@@ -330,7 +334,7 @@ async fn invitations_need_a_sale_key_until_they_expire() {
     let fixture = stores.open(json!({ "tenant": "acme", "invitations": [batch] })).await;
     let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
     let missing = async |id: &str| {
-        let metrics = Metrics::new(stores.store.clone()).with_sale_key_ids([id.to_owned()]);
+        let metrics = sources(&stores).with_sale_key_ids([id.to_owned()]);
         scrape(&router(metrics, TOKEN.parse().unwrap())).await.value("vestibule_queue_sale_key_missing", &of)
     };
     assert_eq!((missing("s1").await, missing("s2").await), (Some(0.0), Some(1.0)));
@@ -347,7 +351,7 @@ async fn missing_value_of_a_beacon_is_reported_until_it_is_recorded() {
     }
     let fixture = stores.open(json!({ "tenant": "acme", "mode": "scheduled", "events": [sale] })).await;
     let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
-    let metrics = metrics_of(&stores.store);
+    let metrics = metrics_of(&stores);
     let missing = async || scrape(&metrics).await.value("vestibule_queue_event_beacon_missing_seconds", &of);
     let named = fixture.settings().await.line.events[0].beacon_round().unwrap();
     let micros = named.published_at.micros().since(fixture.now());

@@ -7,9 +7,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::fields;
 use vestibule_core::fields::Bounded;
-use vestibule_core::line::{ATTACK_MODE_MAX, ATTACK_MODE_MIN, HISTOGRAM_CELLS, NetworkJoins, ProtectionReport};
+use vestibule_core::line::{
+    ATTACK_MODE_MAX, ATTACK_MODE_MIN, ClientAddressState, HISTOGRAM_CELLS, NetworkJoins, ProtectionReport,
+};
 use vestibule_core::settings::Settings;
 use vestibule_core::{Micros, NetworkClass};
+use vestibule_records::client_address_state;
 
 use super::service::{find_editable, find_visible};
 use crate::access::Principal;
@@ -204,7 +207,7 @@ pub(crate) struct IdentityCounts {
 }
 
 impl QueueProtection {
-    fn of(settings: &Settings, report: &ProtectionReport) -> Self {
+    fn of(settings: &Settings, report: &ProtectionReport, client_address: ClientAddressState) -> Self {
         let ProtectionReport { stats, totals, events, .. } = report;
         let limits = &events.limits;
         let (issued, redeemed) = (events.pre_tickets_issued, events.pre_tickets_redeemed);
@@ -219,7 +222,7 @@ impl QueueProtection {
             mode: settings.line.protection.mode,
             pre_ticket_required: stats.requires_pre_ticket(),
             attack_mode_until: stats.attack_mode_until.map(Micros::seconds),
-            client_address: stats.limits.client_address.unwrap_or_default().as_str(),
+            client_address: client_address.as_str(),
             no_address_share: share(totals.without_address, totals.joins),
             window_seconds: report.window_seconds,
             pre_tickets: PreTicketCounts {
@@ -265,5 +268,6 @@ pub(crate) async fn get_queue_protection(
 ) -> Result<Json<QueueProtection>, Problem> {
     let settings = find_visible(&admin, &principal, &id).await?;
     let report = admin.store.protection(&settings.id).await?;
-    Ok(Json(QueueProtection::of(&settings, &report)))
+    let client_address = client_address_state(&*admin.records, &settings.id, &report.stats).await?;
+    Ok(Json(QueueProtection::of(&settings, &report, client_address)))
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;
+use tokio::sync::Mutex;
 use tracing::warn;
 use vestibule_core::settings::TrustedHeaders;
 use vestibule_core::{Micros, QueueId, SaleKeys, Store, StoreError};
@@ -64,6 +65,8 @@ pub(crate) struct Admin {
     pub(crate) jobs: Option<Arc<JobQueues>>,
     /// Receives that wait for jobs.
     pub(crate) waiting_receives: OpenRequests,
+    /// Held while a job queue is created.
+    pub(crate) creating_job_queue: Arc<Mutex<()>>,
     pub(crate) passwords: Arc<PasswordHasher>,
     pub(crate) stats: StatsSources,
     pub(crate) stats_stream: Arc<StatsStream>,
@@ -101,6 +104,7 @@ impl Admin {
             trusted_headers: Arc::new(trusted_headers),
             jobs,
             waiting_receives: OpenRequests::default(),
+            creating_job_queue: Arc::default(),
             passwords: Arc::default(),
             stats_stream: Arc::new(StatsStream::new(stats.clone())),
             stats,

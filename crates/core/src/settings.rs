@@ -37,7 +37,7 @@ pub use beacon::{
     BEACON_ROUND_MAX, Beacon, BeaconRefusal, BeaconRound, BeaconValue, DRAND_RELAY, Signature, beacon_randomness,
 };
 pub use conflicts::{queues_unmatched, routing_conflicts};
-pub use document::{Document, JOB_QUEUES_MAX, parse_settings_document};
+pub use document::{Document, parse_settings_document};
 pub use draws::SaltPolicy;
 pub use event::{BetweenEvents, EVENTS_MAX, Event, EventOrder, Events, KeyId, LOBBY_DEFAULT, LOBBY_MAX, Salt};
 pub use event_changes::{
@@ -70,7 +70,7 @@ pub use rule::{
     rules_without_job_queue, rulings, untrusted_headers,
 };
 pub use rule_coverage::{RuleFlaw, rule_flaws};
-pub use tenant::{Color, Logo, Tenant};
+pub use tenant::{Color, JOB_QUEUES_MAX, Logo, Tenant};
 pub use trusted_headers::{InvalidTrustedHeaders, TrustedHeaders, name_with_hyphens};
 pub use value_text::ValueText;
 

@@ -39,6 +39,7 @@ impl FakeSettingsStore {
             logo: None,
             domains: None,
             origins: None,
+            max_job_queues: None,
         };
         store.put_tenant(&tenant).await.unwrap();
         for number in 0..count {

@@ -31,6 +31,7 @@ on_memory_and_redis! {
     secret_is_revealed_to_operators_only,
     exported_job_queues_can_be_imported,
     tenant_lists_cover_job_queues,
+    tenant_has_a_maximum_of_job_queues,
 }
 
 pub(super) fn job_queue(id: &str, more: &Value) -> Value {
@@ -550,6 +551,29 @@ async fn exported_job_queues_can_be_imported(backoffice: Backoffice) {
         json!({ "tenants": tenants, "job_queues": [job_queue("mails", &json!({})), job_queue("mails", &json!({}))] });
     let refused = root.post("/settings", twice).await.wrong_fields();
     assert_eq!(refused, ["job_queues[1].id: is already used in this document: \"mails\""]);
+}
+
+async fn tenant_has_a_maximum_of_job_queues(backoffice: Backoffice) {
+    let mut root = backoffice.root();
+    let tenant = json!({ "id": "acme", "name": "acme", "max_job_queues": 2, "origins": ["https://crm.acme.example"] });
+    root.create("/tenants", tenant).await;
+    let mut alice = backoffice.operator("alice", "operator", &["acme"]).await;
+    let ids = ["mails", "invoices", "labels", "stock"];
+    let creations = ids.iter().map(|id| {
+        let mut client = alice.clone();
+        async move { client.post("/job-queues", job_queue(id, &json!({}))).await }
+    });
+    let results = futures_util::future::join_all(creations).await;
+    let (created, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(|it| it.status == 201);
+    assert_eq!((created.len(), refused.len()), (2, 2));
+    let fault = &refused[0].wrong_fields()[0];
+    assert!(fault.starts_with("tenant: the tenant \"acme\" can have at most 2 job queues"), "{fault}");
+    assert_eq!(root.patch("/tenants/acme", json!({ "max_job_queues": 3 })).await.status, 200);
+    assert_eq!(alice.post("/job-queues", job_queue("other", &json!({}))).await.status, 201);
+    let document = json!({ "tenants": [{ "id": "acme", "name": "acme", "max_job_queues": 3 }],
+        "job_queues": [job_queue("one-more", &json!({}))] });
+    let errors = root.post("/settings?validate=true", document).await.wrong_fields();
+    assert!(errors[0].starts_with("one-more.tenant: the tenant \"acme\" can have at most 3"), "{errors:?}");
 }
 
 async fn tenant_lists_cover_job_queues(backoffice: Backoffice) {

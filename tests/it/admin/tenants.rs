@@ -192,8 +192,10 @@ async fn operators_without_lists_cannot_set_hosts_or_origins(backoffice: Backoff
 
 async fn only_superusers_update_tenant_lists(backoffice: Backoffice) {
     let mut bob = listed(&backoffice).await;
-    for (field, list) in [("domains", json!(null)), ("origins", json!(["http://127.0.0.1:8191"]))] {
-        let refused = bob.patch("/tenants/blue", json!({ field: list })).await;
+    for (field, value) in
+        [("domains", json!(null)), ("origins", json!(["http://127.0.0.1:8191"])), ("max_job_queues", json!(1000))]
+    {
+        let refused = bob.patch("/tenants/blue", json!({ field: value })).await;
         assert_eq!(refused.status, 422);
         assert_eq!(refused.wrong_fields(), [format!("{field}: can only be changed by a superuser")]);
     }

@@ -143,6 +143,7 @@ pub(super) async fn tenants_are_stored_by_id(stores: &StoreFixture) {
         logo: None,
         domains: Some(vec!["acme.example".to_owned()]),
         origins: Some(vec!["https://*.acme.example".parse().unwrap()]),
+        max_job_queues: Some(7),
     };
     for written in [tenant('b', "Bolt"), tenant('a', "Acme"), tenant('b', "Bölt & Sons")] {
         stores.store.put_tenant(&written).await.unwrap();
@@ -162,6 +163,7 @@ pub(super) async fn changed_tenant_is_not_replaced(stores: &StoreFixture) {
         logo: None,
         domains: None,
         origins: None,
+        max_job_queues: None,
     };
     let [first, second, third] = [named("First"), named("Second"), named("Third")];
     let found = async || stores.store.tenants().await.unwrap().into_iter().find(|tenant| tenant.id == id);
@@ -181,8 +183,15 @@ pub(super) async fn changed_tenant_is_not_replaced(stores: &StoreFixture) {
 
 pub(super) async fn removed_tenant_leaves_its_queues(stores: &StoreFixture) {
     let id: TenantId = format!("t-{}", SessionId::random()).parse().unwrap();
-    let tenant =
-        Tenant { id: id.clone(), name: "Acme".to_owned(), color: None, logo: None, domains: None, origins: None };
+    let tenant = Tenant {
+        id: id.clone(),
+        name: "Acme".to_owned(),
+        color: None,
+        logo: None,
+        domains: None,
+        origins: None,
+        max_job_queues: None,
+    };
     stores.store.put_tenant(&tenant).await.unwrap();
     let fixture = stores.open(json!({ "tenant": id })).await;
     let listed = async || stores.store.tenants().await.unwrap().into_iter().any(|tenant| tenant.id == id);

@@ -118,8 +118,8 @@ pub(crate) async fn get_tenant(
 
 /// Update a tenant
 ///
-/// Applies a JSON merge patch. Pages show it within seconds. Only superusers can change `domains` and `origins`, and
-/// only to lists that cover all queues of the tenant.
+/// Applies a JSON merge patch. Pages show it within seconds. Only superusers can change `domains`, `origins` and
+/// `max_job_queues`, and the lists only to such that cover all queues of the tenant.
 #[utoipa::path(patch, path = "/tenants/{tenant}", tag = "tenants",
     request_body = TenantPatch,
     responses(
@@ -151,15 +151,16 @@ async fn try_update(admin: &Admin, principal: &Principal, id: &str, patch: &Valu
     if tenant.id != before.id {
         return Err(wrong("id", Code::Immutable));
     }
+    let lists = [("domains", tenant.domains != before.domains), ("origins", tenant.origins != before.origins)];
     for (field, changed) in
-        [("domains", tenant.domains != before.domains), ("origins", tenant.origins != before.origins)]
+        lists.into_iter().chain([("max_job_queues", tenant.max_job_queues != before.max_job_queues)])
     {
         if changed && !principal.is_superuser() {
             return Err(wrong(field, Code::SuperuserOnly));
         }
-        if changed {
-            refuse_if_outside(admin, &tenant).await?;
-        }
+    }
+    if lists.into_iter().any(|(_, changed)| changed) {
+        refuse_if_outside(admin, &tenant).await?;
     }
     if tenant.logo != before.logo {
         refuse_missing_logo(admin, &tenant).await?;

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::tenant::JOB_QUEUES_MAX;
 use super::{Settings, Tenant};
 use crate::fields::FieldErrorCode as Code;
 use crate::fields::{FieldError, List, Object as _};
@@ -11,8 +12,6 @@ use crate::jobs::JobQueueSettings;
 
 /// Maximum number of tenants, and of queues, in a document.
 const TABLES_MAX: usize = 10_000;
-/// Maximum number of job queues of a deployment.
-pub const JOB_QUEUES_MAX: usize = 1_000;
 
 crate::fields! {
     /// Tenants, queues and job queues, as in a settings file.

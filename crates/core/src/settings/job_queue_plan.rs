@@ -190,6 +190,14 @@ impl JobQueuePlan {
         self.changed.is_empty() && self.removed.is_empty()
     }
 
+    /// Why a tenant cannot have the new job queues.
+    pub(super) fn too_many_of(&self, tenant: &Tenant) -> Option<FieldError> {
+        let created = self.changed.iter().find(|it| it.replaces == 0 && it.settings.tenant == tenant.id)?;
+        let count = self.after.iter().filter(|it| it.tenant == tenant.id).count();
+        let fault = tenant.job_queue_count_refusal(count)?;
+        Some(FieldError::new("tenant", fault).within(&created.settings.id))
+    }
+
     /// Handlers that a tenant's list does not allow, of job queues that are written and of those that stay, as
     /// `job queue.field`.
     pub(super) fn outside(&self, tenant: &Tenant) -> Vec<FieldError> {
@@ -293,6 +301,23 @@ mod tests {
         let removing = JobQueuePlan::of(&before, &[], Vec::new(), None, true);
         assert_eq!(removing.removed.len(), 3);
         assert_eq!(plan(&[], &[job_queue("mails", 1)], Some(&last)).changed.len(), 1, "a lost one is written again");
+    }
+
+    #[test]
+    fn new_job_queues_of_a_tenant_are_limited() {
+        let tenant = |most: Option<u64>| {
+            Tenant::from_value(&json!({ "id": "acme", "name": "Acme", "max_job_queues": most })).unwrap()
+        };
+        let before = [stored(job_queue("mails", 1)), stored(job_queue("other", 1))];
+        let created = plan(&before, &[job_queue("mails", 1), job_queue("new", 1)], None);
+        assert_eq!(created.too_many_of(&tenant(Some(3))), None);
+        let fault = created.too_many_of(&tenant(Some(2))).unwrap().to_string();
+        assert!(fault.starts_with("new.tenant: the tenant \"acme\" can have at most 2 job queues"), "{fault}");
+        let changed = plan(&before, &[job_queue("mails", 2)], None);
+        assert_eq!(changed.too_many_of(&tenant(Some(1))), None, "those that exist stay");
+        let many: Vec<_> = (0..101).map(|number| job_queue(&format!("q{number}"), 1)).collect();
+        assert_eq!(plan(&[], &many[1..], None).too_many_of(&tenant(None)), None);
+        assert!(plan(&[], &many, None).too_many_of(&tenant(None)).is_some());
     }
 
     #[test]

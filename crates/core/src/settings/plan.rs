@@ -177,6 +177,7 @@ impl Plan {
         let mut job_queues = JobQueuePlan::of(readable, unreadable, document.job_queues, last, removes_unlisted);
         job_queues.keep_in_use(|it| plan.all_queues_after().any(|queue| queue.holds_orders_in(it)));
         plan.invalid.append(&mut job_queues.invalid);
+        plan.invalid.extend(plan.tenants_after.iter().filter_map(|tenant| job_queues.too_many_of(tenant)));
         plan.job_queues = job_queues;
         plan.kept.sort_by(|one, other| one.0.cmp(&other.0));
         plan

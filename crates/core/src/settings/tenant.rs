@@ -6,12 +6,16 @@ use serde_json::Value;
 use super::host::DomainName;
 use super::name::{NAME_MAX, Name};
 use super::origin_pattern::OriginPattern;
-use crate::TenantId;
 use crate::fields::FieldErrorCode as Code;
-use crate::fields::{FieldError, List, Nullable, Object as _};
+use crate::fields::{Bounded, FieldError, List, Nullable, Object as _};
+use crate::{Message, TenantId};
 
 /// Maximum number of domains, and of origins, per tenant.
 const ENTRIES_MAX: usize = 100;
+/// Maximum number of job queues of a deployment.
+pub const JOB_QUEUES_MAX: usize = 1_000;
+/// Maximum number of job queues of a tenant for which no other is set.
+const JOB_QUEUES_DEFAULT: u64 = 100;
 
 crate::fields! {
     /// A client brand.
@@ -31,6 +35,8 @@ crate::fields! {
         /// Allowed origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that
         /// is listed exactly can be in a private network. `null`: only superusers and the settings file can set them.
         pub origins: Nullable<List<OriginPattern, 0, ENTRIES_MAX>>,
+        /// Maximum number of its job queues; `null` is 100. Only superusers and the settings file can set it.
+        pub max_job_queues: Nullable<Bounded<0, { JOB_QUEUES_MAX as u64 }>>,
     }
 }
 
@@ -48,6 +54,13 @@ impl Tenant {
     /// Returns every invalid field by name.
     pub fn from_value(value: &Value) -> Result<Self, Vec<FieldError>> {
         Self::from_json(value)
+    }
+
+    /// Why the tenant cannot have this number of job queues.
+    pub fn job_queue_count_refusal(&self, count: usize) -> Option<Message> {
+        let most = self.max_job_queues.unwrap_or(JOB_QUEUES_DEFAULT);
+        let fault = || Code::TooManyJobQueues.with("tenant", self.id.as_str()).with("most", most);
+        (count as u64 > most).then(fault)
     }
 }
 

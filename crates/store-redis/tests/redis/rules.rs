@@ -139,6 +139,7 @@ async fn tenants_are_listed_by_id() {
         logo: None,
         domains: None,
         origins: None,
+        max_job_queues: None,
     };
     for id in ["north", "acme", "north"] {
         room.store.put_tenant(&tenant(id)).await.unwrap();

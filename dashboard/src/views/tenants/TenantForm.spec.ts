@@ -6,7 +6,7 @@ import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
 import TenantForm from './TenantForm.vue'
 
-const tenant = { id: 'acme', name: 'Acme Live', color: '#0a7d5a', logo: null, domains: ['acme.example'], origins: null }
+const tenant = { id: 'acme', name: 'Acme Live', color: '#0a7d5a', logo: null, domains: ['acme.example'], origins: null, max_job_queues: null }
 const field = (label: string) => getElement<HTMLInputElement>(`#${getElement<HTMLLabelElement>('[role=dialog] label', label).htmlFor}`)
 
 async function write(label: string, value: string): Promise<void> {
@@ -63,6 +63,14 @@ test('superusers edit domains and origins', async () => {
   await vi.waitFor(() => expect(sent(requests)).toEqual({ domains: ['acme.example', 'acme.test'], origins: ['https://*.acme.example'] }))
 })
 
+test('superusers set the maximum number of job queues', async () => {
+  const requests = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
+  await open({ tenant })
+  await write('Maximum number of job queues', '250')
+  send()
+  await vi.waitFor(() => expect(sent(requests)).toEqual({ max_job_queues: 250 }))
+})
+
 test('an empty list is sent as null', async () => {
   const requests = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant })
@@ -84,6 +92,7 @@ test('operators see domains and origins read-only', async () => {
   await open({ tenant }, 'operator')
   expect(field('Domains').readOnly).toBe(true)
   expect(field('Origins').readOnly).toBe(true)
+  expect(field('Maximum number of job queues').readOnly).toBe(true)
   await write('Name', 'Acme')
   send()
   await vi.waitFor(() => expect(sent(requests)).toEqual({ name: 'Acme' }))

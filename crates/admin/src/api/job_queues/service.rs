@@ -63,6 +63,8 @@ pub(super) async fn create<'a>(
 ) -> Result<(&'a Arc<JobQueues>, CachedJobQueue), Problem> {
     can_create_for(principal, &settings.tenant)?;
     let job_queues = admin.jobs.as_ref().ok_or_else(|| wrong("id", Code::NoJobQueues))?;
+    // One at a time: parallel requests would exceed the limit together.
+    let _creating = admin.creating_job_queue.lock().await;
     let tenants = admin.store.tenants().await?;
     let tenant = tenants.into_iter().find(|tenant| tenant.id == settings.tenant);
     let tenant = tenant.ok_or_else(|| no_tenant(&settings.tenant))?;
@@ -74,6 +76,10 @@ pub(super) async fn create<'a>(
     let all = job_queues.all().await?;
     if all.len() >= JOB_QUEUES_MAX {
         return Err(Problem::LimitReached(JOB_QUEUES_MAX));
+    }
+    let of_tenant = all.iter().filter(|it| it.settings.tenant == tenant.id).count();
+    if let Some(fault) = tenant.job_queue_count_refusal(of_tenant + 1) {
+        return Err(wrong("tenant", fault));
     }
     let event = audit(principal, "job_queue.create", &settings);
     let change = JobQueueChange { settings, retired_secret: None, replaces: 0, changes: Vec::new() };

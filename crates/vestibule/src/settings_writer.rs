@@ -128,6 +128,10 @@ impl SettingsWriter {
             UnlistedQueues::Keep | UnlistedQueues::Report => Vec::new(),
             UnlistedQueues::Remove => unlisted_ids().collect(),
         };
+        let removed_job_queues: Vec<JobQueueId> = match unlisted_queues {
+            UnlistedQueues::Report => Vec::new(),
+            UnlistedQueues::Remove => last.job_queues.iter().map(|it| it.id.clone()).collect(),
+        };
         let unlisted = Unlisted::RemoveOnly(&removed);
         let mut stored = stored_settings(&*self.store, file, unlisted).await?;
         self.jobs.read_into(&mut stored).await?;
@@ -138,6 +142,7 @@ impl SettingsWriter {
             unlisted,
             now: Some(now),
             last_applied: Some(&last),
+            removed_job_queues: &removed_job_queues,
             sale_keys: Some(&self.sale_keys),
             ..PlanOptions::default()
         };
@@ -173,7 +178,8 @@ impl SettingsWriter {
         if unlisted_queues == UnlistedQueues::Report {
             self.report(unlisted_ids()).await?;
         }
-        self.write_job_queues(&plan).await?;
+        self.write_job_queues(&mut plan).await?;
+        self.report_job_queues(&last, all, &stored, unlisted_queues).await?;
         self.load_other_queues(now).await;
         Ok(())
     }
@@ -215,7 +221,45 @@ impl SettingsWriter {
         Ok(())
     }
 
-    async fn write_job_queues(&self, plan: &Plan) -> Result<(), WriteError> {
+    /// Reports job queues that the file had when it was last applied and does not name any more, and forgets those that are not stored:
+    /// they were removed in the backoffice.
+    async fn report_job_queues(
+        &self,
+        last: &Document,
+        file: &Document,
+        stored: &StoredSettings,
+        unlisted: UnlistedQueues,
+    ) -> Result<(), WriteError> {
+        let is_listed = |id: &JobQueueId| file.job_queues.iter().any(|it| it.id == *id);
+        for id in last.job_queues.iter().map(|it| &it.id).filter(|id| !is_listed(id)) {
+            let is_unreadable = stored.unreadable_job_queues.iter().any(|(unreadable, _)| unreadable == id);
+            if !is_unreadable && stored.job_queues.iter().all(|it| it.settings.id != *id) {
+                self.last_applied.forget_job_queues(std::slice::from_ref(id)).await?;
+            } else if unlisted == UnlistedQueues::Report {
+                warn!(
+                    job_queue = %id,
+                    "the settings no longer name this job queue; it stays until SIGHUP or the backoffice removes it"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps job queues in which rules of any stored queue hold orders: also rules of queues that the backoffice has created, and of
+    /// queues that were to be removed or changed and were not.
+    async fn keep_job_queues_in_use(&self, plan: &mut Plan) -> Result<(), WriteError> {
+        if plan.job_queues.removed.is_empty() {
+            return Ok(());
+        }
+        let stored = stored_settings(&*self.store, &Document::default(), Unlisted::Keep).await?;
+        for warning in plan.keep_job_queues_in_use(&stored) {
+            warn!(%warning, "a job queue is not removed");
+        }
+        Ok(())
+    }
+
+    async fn write_job_queues(&self, plan: &mut Plan) -> Result<(), WriteError> {
+        self.keep_job_queues_in_use(plan).await?;
         let written = self.jobs.execute(&plan.job_queues).await?;
         for settings in &written.written {
             info!(job_queue = %settings.id, "settings written");

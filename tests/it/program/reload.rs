@@ -6,7 +6,7 @@ use http::StatusCode;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 use vestibule_core::PutMode;
-use vestibule_core::settings::parse_settings_document;
+use vestibule_core::settings::{Settings, parse_settings_document};
 use vestibule_records::{DocumentKind, RecordStore as _};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Program, Redis, Visitor, free_port, wait_until};
@@ -330,4 +330,62 @@ async fn order_is_followed_after_its_rule_was_removed() {
         page.status == StatusCode::OK && !page.follows_a_job() && page.text().contains("ticket=a")
     })
     .await;
+}
+
+/// The queue that is in the store and not in the file, with a rule that holds orders.
+fn gig() -> Settings {
+    let queue = serde_json::json!({
+        "id": "gig", "tenant": "acme", "hosts": ["gig.example.com"], "quota": 1,
+        "handover": { "kind": "proxy", "origin": "http://127.0.0.1:1" },
+        "rules": [{ "action": "hold", "job_queue": "orders.fifo", "method": ["POST"] }],
+    });
+    let tenants = serde_json::json!([{ "id": "acme", "name": "Acme" }]);
+    let orders = serde_json::json!({ "id": "orders.fifo", "tenant": "acme", "target": { "kind": "origin" } });
+    let document = serde_json::json!({ "tenants": tenants, "queues": [queue], "job_queues": [orders] });
+    parse_settings_document(&document).unwrap().queues.remove(0)
+}
+
+#[tokio::test]
+async fn job_queue_stays_while_stored_rules_hold_orders_in_it() {
+    let redis = Redis::start().await;
+    let store = RedisStore::connect(&redis.url(), RedisOptions::default()).unwrap();
+    let is_stored = async || !store.list_documents(DocumentKind::JobQueues).await.unwrap().is_empty();
+    let mut served = RunningGate::launched(&orders(HOLD), &["--store", &redis.url()], |launch| launch).await;
+    wait_until("the job queue is stored", TIMEOUT, is_stored).await;
+    let mut visitor = served.visitor();
+    visitor.navigate("/").await;
+
+    // Neither the queue nor its job queue.
+    served.file.write(&other(&served.settings("quota = 1")));
+    served.program.terminate().await;
+    served.program.restart();
+    served.program.until_healthy(&served.address).await;
+    served.program.until_logged("the settings no longer name this job queue; it stays").await;
+    assert!(is_stored().await, "a start removes nothing");
+
+    store.put_settings(&gig(), PutMode::Always).await.unwrap();
+    let reload = async |served: &RunningGate| {
+        let times = |served: &RunningGate| served.program.log().matches("settings reloaded").count();
+        let before = times(served);
+        served.program.signal("HUP");
+        wait_until("it is reloaded", TIMEOUT, async || times(served) > before).await;
+    };
+    reload(&served).await;
+    assert!(served.program.log().contains("it stays, as it has sessions"), "{}", served.program.log());
+    assert!(is_stored().await, "a queue with sessions holds orders in it");
+    store.remove_queue(&"gig".parse().unwrap()).await.unwrap();
+    reload(&served).await;
+    assert!(is_stored().await, "this queue alone, too");
+
+    store.put_settings(&gig(), PutMode::Always).await.unwrap();
+    visitor.leave("tour").await;
+    wait_until("the queue is gone", TIMEOUT, async || {
+        reload(&served).await;
+        served.program.log().contains("removed, as the settings no longer name it")
+    })
+    .await;
+    assert!(is_stored().await, "a queue of the dashboard holds orders in it");
+    store.remove_queue(&"gig".parse().unwrap()).await.unwrap();
+    reload(&served).await;
+    assert!(!is_stored().await);
 }

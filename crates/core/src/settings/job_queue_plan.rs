@@ -122,20 +122,20 @@ pub struct JobQueuePlan {
 
 impl JobQueuePlan {
     /// Compares the job queues of a document with the stored ones; `unreadable` are those that may be replaced although they cannot be
-    /// read, with their revision. `last` is what the same source contained when it was last
-    /// applied: entries that have not changed in it keep the changes that were made elsewhere, and entries that it no longer
-    /// has are removed.
+    /// read, with their revision. `last` is what the same source contained when it was last applied: entries that have not changed in
+    /// it keep the changes that were made elsewhere. `is_removed` says which job queues are removed if the document does not contain
+    /// them.
     pub(super) fn of(
         stored: &[StoredJobQueue],
         unreadable: &[(JobQueueId, u64)],
         wanted: Vec<JobQueueSettings>,
         last: Option<&[JobQueueSettings]>,
-        removes_unlisted: bool,
+        is_removed: impl Fn(&JobQueueId) -> bool,
     ) -> Self {
         let last_of = |id: &JobQueueId| last.and_then(|last| last.iter().find(|it| it.id == *id));
         let mut plan = Self::default();
         for one in stored.iter().filter(|one| wanted.iter().all(|it| it.id != one.settings.id)) {
-            if removes_unlisted || last_of(&one.settings.id).is_some() {
+            if is_removed(&one.settings.id) {
                 plan.removed.push(one.clone());
             } else {
                 plan.kept.push(one.settings.clone());
@@ -234,7 +234,7 @@ mod tests {
     }
 
     fn plan(stored: &[StoredJobQueue], wanted: &[JobQueueSettings], last: Option<&[JobQueueSettings]>) -> JobQueuePlan {
-        JobQueuePlan::of(stored, &[], wanted.to_vec(), last, false)
+        JobQueuePlan::of(stored, &[], wanted.to_vec(), last, |id| id.as_str() == "gone")
     }
 
     fn summary(plan: &JobQueuePlan) -> (Vec<(&str, u64)>, Vec<&str>, Vec<&str>) {
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn unreadable_job_queues_of_the_document_are_replaced() {
         let unreadable = ["mails", "other"].map(|id| (id.parse().unwrap(), 7));
-        let plan = JobQueuePlan::of(&[], &unreadable, vec![job_queue("mails", 1), job_queue("new", 1)], None, true);
+        let plan = JobQueuePlan::of(&[], &unreadable, vec![job_queue("mails", 1), job_queue("new", 1)], None, |_| true);
         assert_eq!(summary(&plan), (vec![("mails", 7), ("new", 0)], vec![], vec![]));
         assert_eq!(plan.unreadable, ["mails".parse().unwrap()]);
     }
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(summary(&unchanged), (vec![], vec!["gone"], vec!["other"]), "changes elsewhere stay");
         let changed = plan(&before, &[job_queue("mails", 2)], Some(&last));
         assert_eq!(changed.changed[0].settings.concurrency, 2);
-        let removing = JobQueuePlan::of(&before, &[], Vec::new(), None, true);
+        let removing = JobQueuePlan::of(&before, &[], Vec::new(), None, |_| true);
         assert_eq!(removing.removed.len(), 3);
         assert_eq!(plan(&[], &[job_queue("mails", 1)], Some(&last)).changed.len(), 1, "a lost one is written again");
     }

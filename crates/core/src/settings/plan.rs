@@ -16,7 +16,7 @@ use super::{
     routing_conflicts, rules_without_job_queue, settle_removed_beacons,
 };
 use crate::fields::FieldError;
-use crate::jobs::JobQueueId;
+use crate::jobs::{JobQueueId, JobQueueSettings};
 use crate::line::LineRules;
 use crate::time::Micros;
 use crate::{QueueId, SaleKeys, TenantId};
@@ -90,6 +90,8 @@ pub struct PlanOptions<'a> {
     /// What the same source contained when it was last applied. Entries that have not changed in the source since then keep
     /// the changes that were made elsewhere. `None`: the document replaces them.
     pub last_applied: Option<&'a Document>,
+    /// Job queues that are removed if the document does not contain them, whatever happens to such queues.
+    pub removed_job_queues: &'a [JobQueueId],
 }
 
 /// Why a queue keeps its stored state.
@@ -172,9 +174,10 @@ impl Plan {
         }
         plan.add_unlisted(stored, &listed, options.unlisted);
         let last = options.last_applied.map(|last| &*last.job_queues);
-        let removes_unlisted = matches!(options.unlisted, Unlisted::Remove);
+        let is_removed =
+            |id: &JobQueueId| matches!(options.unlisted, Unlisted::Remove) || options.removed_job_queues.contains(id);
         let (readable, unreadable) = (&stored.job_queues, &stored.unreadable_job_queues);
-        let mut job_queues = JobQueuePlan::of(readable, unreadable, document.job_queues, last, removes_unlisted);
+        let mut job_queues = JobQueuePlan::of(readable, unreadable, document.job_queues, last, is_removed);
         job_queues.keep_in_use(|it| plan.all_queues_after().any(|queue| queue.holds_orders_in(it)));
         plan.invalid.append(&mut job_queues.invalid);
         plan.invalid.extend(plan.tenants_after.iter().filter_map(|tenant| job_queues.too_many_of(tenant)));
@@ -366,6 +369,15 @@ impl Plan {
             }
         }
         locked
+    }
+
+    /// Keeps job queues in which rules of these queues hold orders; all, if the rules of some cannot be read. Returns why they stay.
+    /// To be called with all stored queues once the queues of the plan are written: which of them stay is known only then.
+    pub fn keep_job_queues_in_use(&mut self, stored: &StoredSettings) -> Vec<FieldError> {
+        let known = self.job_queues.in_use.len();
+        let holds_orders = |it: &JobQueueSettings| stored.queues.iter().any(|queue| queue.holds_orders_in(it));
+        self.job_queues.keep_in_use(|it| !stored.unreadable.is_empty() || holds_orders(it));
+        self.job_queues.in_use[known..].to_vec()
     }
 
     /// What operators should know before the plan is executed, as `queue.field`: routing conflicts, values of queues that their

@@ -189,6 +189,7 @@ pub(super) async fn plan_import(admin: &Admin, document: Document, remove: bool)
             first_epoch,
             now: Some(now),
             last_applied: None,
+            removed_job_queues: &[],
             sale_keys: Some(&admin.sale_keys),
             salts: SaltPolicy::Random,
         },

@@ -128,12 +128,45 @@ fn job_queue_with_orders_of_a_rule_stays() {
     assert!(kept.warnings_about(&id("orders")).is_empty(), "it is about a job queue whose ID begins like this queue");
     let removed = plan(&stored, document(&json!([]), &json!([])));
     assert_eq!((removed.job_queues.removed.len(), removed.warnings().len()), (1, 0));
+    let mut planned = plan(&stored, document(&json!([]), &json!([])));
+    let stays = planned.keep_job_queues_in_use(&stored);
+    assert_eq!(
+        stays.iter().map(|it| it.field.as_str()).collect::<Vec<_>>(),
+        ["orders.fifo"],
+        "its rule was not removed"
+    );
+    assert!(planned.job_queues.removed.is_empty() && planned.keep_job_queues_in_use(&stored).is_empty());
+    let mut planned = plan(&stored, document(&json!([]), &json!([])));
+    let unreadable = StoredSettings { unreadable: vec![unreadable("broken", 1)], ..StoredSettings::default() };
+    assert_eq!(planned.keep_job_queues_in_use(&unreadable).len(), 1, "nobody knows its rules");
     let missing = plan(&StoredSettings::default(), document(&json!([rule]), &json!([]))).warnings();
     assert_eq!(missing.iter().map(|it| it.field.as_str()).collect::<Vec<_>>(), ["tour.rules[0].job_queue"]);
     assert!(plan(&StoredSettings::default(), document(&json!([rule]), &orders)).warnings().is_empty());
     let unreadable_job_queues = vec![("orders.fifo".parse().unwrap(), 1)];
     let unreadable = StoredSettings { unreadable_job_queues, ..StoredSettings::default() };
     assert!(plan(&unreadable, document(&json!([rule]), &json!([]))).warnings().is_empty(), "it stays");
+}
+
+/// At a start the file may be another one.
+#[test]
+fn job_queues_that_left_the_source_stay_unless_named() {
+    let job_queue = json!({ "id": "mails", "tenant": "acme", "target": { "kind": "pull" } });
+    let source = parse_settings_document(&json!({
+        "tenants": [{ "id": "acme", "name": "Acme" }], "queues": [], "job_queues": [job_queue],
+    }))
+    .unwrap();
+    let settings = source.job_queues[0].clone();
+    let job_queues = vec![StoredJobQueue { settings, revision: 1, retired_secret: None, restored_from: None }];
+    let stored = StoredSettings { job_queues, ..stored(&[]) };
+    let options =
+        PlanOptions { last_applied: Some(&source), unlisted: Unlisted::RemoveOnly(&[]), ..Default::default() };
+    let plan = Plan::of(&stored, document(&[]), &options);
+    assert_eq!((plan.job_queues.removed.len(), plan.job_queues.kept.len()), (0, 1));
+    let removed_job_queues: &[JobQueueId] = &["mails".parse().unwrap()];
+    let plan = Plan::of(&stored, document(&[]), &PlanOptions { removed_job_queues, ..options });
+    assert_eq!((plan.job_queues.removed.len(), plan.job_queues.kept.len()), (1, 0));
+    let plan = Plan::of(&stored, source.clone(), &PlanOptions { removed_job_queues, ..options });
+    assert!(plan.job_queues.removed.is_empty(), "the document names it");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `vestibule jobs`: shows and operates job queues.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::process::ExitCode;
 
 use anyhow::bail;
@@ -69,9 +69,10 @@ pub(crate) struct DeadLetterOptions {
 }
 
 impl DeadLetterOptions {
-    /// The jobs. One that is named twice is one dead letter.
-    fn jobs(&self) -> BTreeSet<&JobId> {
-        self.jobs.iter().collect()
+    /// The jobs, in the order of the arguments. One that is named twice is one dead letter.
+    fn jobs(&self) -> Vec<&JobId> {
+        let mut named = HashSet::new();
+        self.jobs.iter().filter(|job| named.insert(*job)).collect()
     }
 
     /// The body of a request about them.

@@ -11,6 +11,7 @@ use super::job_queues::{enqueue, import, job_queue};
 on_memory! {
     waiting_jobs_are_canceled_and_drained,
     dead_letters_are_shown_replayed_and_deleted,
+    replayed_jobs_of_a_group_keep_their_order,
     dead_letters_come_in_pages_of_any_size,
     several_dead_letters_are_deleted_at_once,
     dead_letters_are_for_operators_of_the_tenant,
@@ -130,6 +131,28 @@ async fn dead_letters_are_shown_replayed_and_deleted(backoffice: Backoffice) {
     assert_eq!(replay(json!({ "all": true })).await.json(), json!({ "replayed": 1, "complete": true }));
     let stats = root.get("/job-queues/updates.fifo/stats").await.json();
     assert_eq!((&stats["waiting"], &stats["dead"]), (&json!(2), &json!(0)));
+}
+
+/// J5, over more than one batch of a backend.
+async fn replayed_jobs_of_a_group_keep_their_order(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("updates.fifo", &json!({ "max_attempts": 1 }))]).await;
+    let mut root = backoffice.root();
+    let mut ids = Vec::new();
+    for number in 0..70 {
+        ids.push(enqueue_text(&mut root, "updates.fifo/jobs?group_id=a", &number.to_string()).await);
+        run_jobs(&backoffice, "updates.fifo", vec![failed(410)]).await;
+    }
+    let named: Vec<_> = ids.iter().rev().collect();
+    let replayed = root.post("/job-queues/updates.fifo/dead-letters/replay", json!({ "job_ids": named })).await;
+    assert_eq!(replayed.json(), json!({ "replayed": 70, "complete": true }));
+    let jobs = backoffice.admin.jobs();
+    let settings = jobs.get(&"updates.fifo".parse().unwrap()).await.unwrap().unwrap().settings.clone();
+    for id in ids {
+        let job = jobs.backend().receive(&settings, 1).await.unwrap().jobs.remove(0);
+        assert_eq!(job.lease.job.to_string(), id);
+        let settlement = Settlement { lease: job.lease, outcome: Outcome::Acknowledged(None) };
+        jobs.backend().settle(&settings, vec![settlement]).await.unwrap();
+    }
 }
 
 async fn dead_letters_come_in_pages_of_any_size(backoffice: Backoffice) {

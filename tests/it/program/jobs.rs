@@ -148,9 +148,15 @@ async fn dead_letters_are_retried() {
     jobs.enqueue(203).await;
     let dead = jobs.kill_all().await;
     assert_eq!(jobs.counts().await, (json!(0), json!(203)));
-    let (status, said) = jobs.run(&["jobs", "retry", "mails", &dead[0], &dead[1]]).await;
+    let (status, said) = jobs.run(&["jobs", "retry", "mails", &dead[1], &dead[0], &dead[1]]).await;
     assert_eq!((status, said.contains("2 jobs of mails run again")), (0, true), "{said}");
     assert_eq!(jobs.counts().await, (json!(2), json!(201)));
+    let mut sequences = Vec::new();
+    for id in [&dead[1], &dead[0]] {
+        let job = jobs.backoffice.root().get(&format!("/job-queues/mails/jobs/{id}")).await.json();
+        sequences.push(job["sequence_number"].as_u64());
+    }
+    assert!(sequences[0] < sequences[1], "in the order of the arguments: {sequences:?}");
     let (status, said) = jobs.run(&["jobs", "retry", "mails", &dead[1], &dead[2]]).await;
     assert_eq!((status, said.contains("1 of the jobs are no dead letters of mails")), (1, true), "{said}");
     let (status, said) = jobs.run(&["jobs", "retry", "mails", "--all"]).await;

@@ -275,8 +275,8 @@ pub(crate) struct Replayed {
 
 /// Replay dead letters
 ///
-/// Puts jobs back to the end of their groups, with new sequence numbers, the same IDs and no failed attempts. Jobs that are no
-/// dead letters any more are left out. Held orders are never replayed.
+/// Puts jobs back to the end of their groups, in the order in which they were accepted, with new sequence numbers, the same IDs and no
+/// failed attempts. Jobs that are no dead letters any more are left out. Held orders are never replayed.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/dead-letters/replay", tag = "job queues",
     request_body = DeadLetterSelection,
     responses((status = 200, description = "How many were put back", body = Replayed),
@@ -315,12 +315,26 @@ async fn replay_some(
     jobs: &[JobId],
     done: &mut Replayed,
 ) -> Result<(), Problem> {
+    let jobs = in_order(job_queues, settings, jobs).await?;
     for batch in jobs.chunks(JOB_BATCH) {
         let replayed = job_queues.backend().replay(settings, batch).await;
         let replayed = replayed.map_err(Problem::of_write)?;
         done.replayed += replayed.iter().filter(|was_dead| **was_dead).count() as u64;
     }
     Ok(())
+}
+
+/// The jobs in the order in which they are put back: those of a FIFO job queue as they were accepted, others as they were named.
+async fn in_order(job_queues: &JobQueues, settings: &JobQueueSettings, jobs: &[JobId]) -> Result<Vec<JobId>, Problem> {
+    if !settings.id.is_fifo() {
+        return Ok(jobs.to_vec());
+    }
+    let mut ordered = Vec::with_capacity(jobs.len());
+    for batch in jobs.chunks(JOB_BATCH) {
+        ordered.extend(job_queues.job_store().get(settings, batch, Detail::Status).await?.into_iter().flatten());
+    }
+    ordered.sort_by_key(|view| view.sequence);
+    Ok(ordered.into_iter().map(|view| view.id).collect())
 }
 
 async fn replay_all(job_queues: &JobQueues, settings: &JobQueueSettings, done: &mut Replayed) -> Result<(), Problem> {

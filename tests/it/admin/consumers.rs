@@ -18,6 +18,7 @@ on_memory! {
     jobs_of_a_lost_request_return_at_once,
     payloads_stay_as_they_were_written,
     only_jobs_to_pull_can_be_received,
+    received_jobs_are_settled_after_the_target_has_changed,
 }
 
 const QUEUE: &str = "/job-queues/updates.fifo";
@@ -179,13 +180,15 @@ async fn only_jobs_to_pull_can_be_received(backoffice: Backoffice) {
     let mut root = open(&backoffice).await;
     let handler = json!({ "kind": "http", "url": "https://crm.acme.example/jobs" });
     create(&mut root, "mails", &handler, &json!({})).await;
+    create(&mut root, "orders.fifo", &json!({ "kind": "origin" }), &json!({})).await;
     for (path, body) in [
-        ("receive", json!({})),
-        ("acknowledge", json!({ "receipt_handles": ["x"] })),
-        ("extend", json!({ "receipt_handles": ["x"], "seconds": 1 })),
-        ("fail", json!({ "jobs": [{ "receipt_handle": "x" }] })),
+        ("mails/receive", json!({})),
+        ("orders.fifo/receive", json!({})),
+        ("orders.fifo/acknowledge", json!({ "receipt_handles": ["x"] })),
+        ("orders.fifo/extend", json!({ "receipt_handles": ["x"], "seconds": 1 })),
+        ("orders.fifo/fail", json!({ "jobs": [{ "receipt_handle": "x" }] })),
     ] {
-        root.post(&format!("/job-queues/mails/{path}"), body).await.assert_code("pull_not_supported");
+        root.post(&format!("/job-queues/{path}"), body).await.assert_code("pull_not_supported");
     }
     root.post(&format!("{QUEUE}/receive"), json!({ "max_jobs": 65 })).await.assert_code("validation_failed");
     root.post(&format!("{QUEUE}/extend"), json!({ "receipt_handles": [], "seconds": 1 }))
@@ -206,4 +209,23 @@ async fn only_jobs_to_pull_can_be_received(backoffice: Backoffice) {
     consumer.send(Method::DELETE, &path, &[], None).await.assert_code("permission_denied");
     let canceled = root.send(Method::DELETE, &path, &[], None).await;
     assert!(canceled.status.is_success(), "{}", canceled.text());
+}
+
+async fn received_jobs_are_settled_after_the_target_has_changed(backoffice: Backoffice) {
+    let mut root = open(&backoffice).await;
+    for (group, number) in [("a", 1), ("b", 2), ("c", 3)] {
+        enqueue(&mut root, group, number).await;
+    }
+    let handles = handles(&receive(&mut root, 0).await);
+    let handler = json!({ "target": { "kind": "http", "url": "https://crm.acme.example/jobs" } });
+    assert_eq!(root.patch(QUEUE, handler).await.status, 200);
+    root.post(&format!("{QUEUE}/receive"), json!({})).await.assert_code("pull_not_supported");
+    for (path, body, state) in [
+        ("extend", json!({ "receipt_handles": [handles[0]], "seconds": 60 }), "running"),
+        ("acknowledge", json!({ "receipt_handles": [handles[0]] }), "completed"),
+        ("fail", json!({ "jobs": [{ "receipt_handle": handles[1] }] }), "retrying"),
+        ("fail", json!({ "jobs": [{ "receipt_handle": handles[2], "requeue": true }] }), "queued"),
+    ] {
+        assert_eq!(outcomes(&root.post(&format!("{QUEUE}/{path}"), body).await), [state], "{path}");
+    }
 }

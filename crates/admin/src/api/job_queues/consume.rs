@@ -152,6 +152,16 @@ async fn find_pulled<'a>(admin: &'a Admin, principal: &Principal, id: &str) -> R
     Ok(found)
 }
 
+/// A job queue whose leases this principal may extend and end: a consumer settles what it has received even if the target has changed
+/// meanwhile. Held orders are never received.
+async fn find_leased<'a>(admin: &'a Admin, principal: &Principal, id: &str) -> Result<Found<'a>, Problem> {
+    let found = find_editable(admin, principal, id).await?;
+    if found.1.settings.holds_orders() {
+        return Err(Problem::Plain(StatusCode::CONFLICT, Code::PullNotSupported));
+    }
+    Ok(found)
+}
+
 /// Receive jobs
 ///
 /// Leases jobs to the consumer for `timeout` seconds of the job queue. What is not acknowledged, extended or failed by then is
@@ -317,7 +327,7 @@ pub(crate) struct LeaseResults {
     request_body = AcknowledgeRequest,
     responses((status = 200, description = "The results", body = LeaseResults),
         (status = 404, description = "`unknown_job_queue`"),
-        (status = 409, description = "`pull_not_supported`: the target is not `pull`"),
+        (status = 409, description = "`pull_not_supported`: the jobs are held orders"),
         (status = 504, description = "`outcome_unknown`: repeat the request")))]
 pub(crate) async fn acknowledge_jobs(
     State(admin): State<Admin>,
@@ -325,7 +335,7 @@ pub(crate) async fn acknowledge_jobs(
     Segments(id): Segments<String>,
     body: UnreadBody,
 ) -> Result<Json<LeaseResults>, Problem> {
-    let found = find_pulled(&admin, &principal, &id).await?;
+    let found = find_leased(&admin, &principal, &id).await?;
     let AcknowledgeRequest { receipt_handles } = body.read().await?;
     let outcomes = receipt_handles.into_iter().map(|handle| (handle, Outcome::Acknowledged(None))).collect();
     settle(&admin, found, outcomes).await
@@ -339,7 +349,7 @@ pub(crate) async fn acknowledge_jobs(
     request_body = FailRequest,
     responses((status = 200, description = "The results", body = LeaseResults),
         (status = 404, description = "`unknown_job_queue`"),
-        (status = 409, description = "`pull_not_supported`: the target is not `pull`"),
+        (status = 409, description = "`pull_not_supported`: the jobs are held orders"),
         (status = 504, description = "`outcome_unknown`: repeat the request")))]
 pub(crate) async fn fail_jobs(
     State(admin): State<Admin>,
@@ -347,7 +357,7 @@ pub(crate) async fn fail_jobs(
     Segments(id): Segments<String>,
     body: UnreadBody,
 ) -> Result<Json<LeaseResults>, Problem> {
-    let found = find_pulled(&admin, &principal, &id).await?;
+    let found = find_leased(&admin, &principal, &id).await?;
     let FailRequest { jobs } = body.read().await?;
     let outcomes = jobs.into_iter().map(|job| (job.receipt_handle.clone(), job.outcome())).collect();
     settle(&admin, found, outcomes).await
@@ -401,7 +411,7 @@ async fn settle(
     request_body = ExtendRequest,
     responses((status = 200, description = "The results", body = LeaseResults),
         (status = 404, description = "`unknown_job_queue`"),
-        (status = 409, description = "`pull_not_supported`: the target is not `pull`"),
+        (status = 409, description = "`pull_not_supported`: the jobs are held orders"),
         (status = 504, description = "`outcome_unknown`: repeat the request")))]
 pub(crate) async fn extend_leases(
     State(admin): State<Admin>,
@@ -409,7 +419,7 @@ pub(crate) async fn extend_leases(
     Segments(id): Segments<String>,
     body: UnreadBody,
 ) -> Result<Json<LeaseResults>, Problem> {
-    let (job_queues, cached) = find_pulled(&admin, &principal, &id).await?;
+    let (job_queues, cached) = find_leased(&admin, &principal, &id).await?;
     let ExtendRequest { receipt_handles, seconds } = body.read().await?;
     let leases = receipt_handles.iter().filter_map(|handle| handle.parse::<ReceiptHandle>().ok());
     let extensions: Vec<_> = leases.map(|handle| Extension { seconds, ..Extension::of(handle.0) }).collect();

@@ -17,7 +17,10 @@ use tokio::sync::{Mutex, Notify};
 use tracing::warn;
 use vestibule_core::fields::joined;
 use vestibule_core::hex;
-use vestibule_core::jobs::{BackendResult, Enqueued, JobBackend, JobQueueId, JobQueueSettings, JobStore, NewJob};
+use vestibule_core::jobs::{
+    BackendResult, Detail, Enqueued, JobBackend, JobId, JobQueueId, JobQueueSettings, JobState, JobStore, JobView,
+    NewJob,
+};
 use vestibule_core::settings::{StoredJobQueue, StoredSettings, Tenant};
 use vestibule_core::store::{SettingsStore, StoreError};
 use vestibule_freeze::FreezeAwareInstant;
@@ -189,6 +192,23 @@ impl JobQueues {
             self.wake(&settings.id).notify_one();
         }
         Ok(enqueued)
+    }
+
+    /// The states of jobs that others equal. One whose result has expired was completed.
+    ///
+    /// # Errors
+    /// Returns the backend's error.
+    pub async fn states_of(
+        &self,
+        settings: &JobQueueSettings,
+        jobs: &[JobId],
+    ) -> BackendResult<HashMap<JobId, JobState>> {
+        if jobs.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let views = self.job_store().get(settings, jobs, Detail::Status).await?;
+        let state = |view: Option<JobView>| view.map_or(JobState::Completed, |view| view.state);
+        Ok(jobs.iter().copied().zip(views.into_iter().map(state)).collect())
     }
 
     /// Counts an order that could not be stored.

@@ -169,8 +169,8 @@ export interface paths {
         put?: never;
         /**
          * Replay dead letters
-         * @description Puts jobs back to the end of their groups, with new sequence numbers, the same IDs and no failed attempts. Jobs that are no
-         *     dead letters any more are left out. Held orders are never replayed.
+         * @description Puts jobs back to the end of their groups, in the order in which they were accepted, with new sequence numbers, the same IDs and no
+         *     failed attempts. Jobs that are no dead letters any more are left out. Held orders are never replayed.
          */
         post: operations["replay_dead_letters"];
         delete?: never;
@@ -1980,7 +1980,10 @@ export interface components {
             job_id: string;
             /** @description ID of the job queue. */
             job_queue: string;
-            /** @description Always `queued`. */
+            /**
+             * @description `queued`; for a duplicate the state of the earlier job, as `GET /job-queues/{job_queue}/jobs/{job}` returns it, or `completed` if
+             *     its result has expired.
+             */
             state: string;
         };
         /**
@@ -4738,6 +4741,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
+        /** @description `pull_not_supported`: the jobs are held orders */
+        PullNotSupportedTheJobsAreHeldOrders: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
     };
     parameters: {
         /** @description Only events of this tenant. */
@@ -5071,7 +5083,7 @@ export interface operations {
                 };
             };
             404: components["responses"]["UnknownJobQueue"];
-            409: components["responses"]["PullNotSupportedTheTargetIsNotPull"];
+            409: components["responses"]["PullNotSupportedTheJobsAreHeldOrders"];
             504: components["responses"]["OutcomeUnknownRepeatTheRequest"];
             default: components["responses"]["Problem"];
         };
@@ -5363,7 +5375,7 @@ export interface operations {
                 };
             };
             404: components["responses"]["UnknownJobQueue"];
-            409: components["responses"]["PullNotSupportedTheTargetIsNotPull"];
+            409: components["responses"]["PullNotSupportedTheJobsAreHeldOrders"];
             504: components["responses"]["OutcomeUnknownRepeatTheRequest"];
             default: components["responses"]["Problem"];
         };
@@ -5394,7 +5406,7 @@ export interface operations {
                 };
             };
             404: components["responses"]["UnknownJobQueue"];
-            409: components["responses"]["PullNotSupportedTheTargetIsNotPull"];
+            409: components["responses"]["PullNotSupportedTheJobsAreHeldOrders"];
             504: components["responses"]["OutcomeUnknownRepeatTheRequest"];
             default: components["responses"]["Problem"];
         };

@@ -19,6 +19,7 @@ on_memory_and_redis! {
     job_is_enqueued_and_shown,
     enqueue_errors,
     repeated_enqueue_is_a_duplicate,
+    duplicate_has_the_state_of_the_first_job,
     batch_reports_each_job,
     roles_and_tenants_limit_access_to_jobs,
     jobs_token_only_handles_jobs,
@@ -226,6 +227,25 @@ async fn repeated_enqueue_is_a_duplicate(backoffice: Backoffice) {
     let first = enqueue(&mut root, path, "application/json", first).await.json();
     let second = enqueue(&mut root, path, "application/json", second).await.json();
     assert_eq!((&second["job_id"], &second["duplicate"]), (&first["job_id"], &json!(true)), "equal content");
+}
+
+async fn duplicate_has_the_state_of_the_first_job(backoffice: Backoffice) {
+    import(&backoffice, &[job_queue("mails", &json!({}))]).await;
+    let mut root = backoffice.root();
+    let path = "mails/jobs?deduplication_id=change-4711";
+    let state = async |root: &mut AdminClient| enqueue(root, path, "text/plain", b"one").await.json()["state"].clone();
+    assert_eq!((state(&mut root).await, state(&mut root).await), (json!("queued"), json!("queued")));
+    let jobs = backoffice.admin.jobs();
+    let settings = jobs.get(&"mails".parse().unwrap()).await.unwrap().unwrap().settings.clone();
+    let lease = jobs.backend().receive(&settings, 1).await.unwrap().jobs[0].lease;
+    assert_eq!(state(&mut root).await, "running");
+    let settlement = Settlement { lease, outcome: Outcome::Acknowledged(None) };
+    jobs.backend().settle(&settings, vec![settlement]).await.unwrap();
+    assert_eq!(state(&mut root).await, "completed");
+    let job = json!({ "payload": 1, "deduplication_id": "change-4711" });
+    let results = root.post("/job-queues/mails/jobs/batch", json!({ "jobs": [job, { "payload": 2 }] })).await.json();
+    let states = (&results["jobs"][0]["state"], &results["jobs"][1]["state"]);
+    assert_eq!(states, (&json!("completed"), &json!("queued")));
 }
 
 async fn batch_reports_each_job(backoffice: Backoffice) {

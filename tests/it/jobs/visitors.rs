@@ -110,6 +110,7 @@ async fn visitor_enqueues_by_post() {
     })
     .await;
     assert_eq!((&status["job_id"], &status["response"]["status"]), (&id.as_str().into(), &200.into()), "{status}");
+    assert_eq!(visitor.request(request(), "{}").await.json()["state"], "completed", "that of the first job");
     let calls: Vec<_> = site.origin.requests().into_iter().filter(|request| request.uri == "/echo").collect();
     assert_eq!(calls.len(), 1);
     let header = |name: &str| calls[0].headers[name].to_str().unwrap().to_owned();

@@ -294,22 +294,26 @@ pub enum Settled {
     NotLeased,
 }
 
-/// Where a job is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum JobState {
-    /// It waits for its first attempt.
-    Queued,
-    /// It is leased.
-    Running,
-    /// It waits for its next attempt.
-    Retrying,
-    /// It was acknowledged.
-    Completed,
-    /// It is a dead letter.
-    Failed,
-    /// It is a held order that the origin may have processed (H9), among the dead letters.
-    Unknown,
+crate::names! {
+    /// Where a job is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum JobState {
+        /// It waits for its first attempt.
+        Queued = "queued",
+        /// It is leased.
+        Running = "running",
+        /// It waits for its next attempt.
+        Retrying = "retrying",
+        /// It was acknowledged.
+        Completed = "completed",
+        /// It is a dead letter.
+        Failed = "failed",
+        /// It is a held order that the origin may have processed (H9), among the dead letters.
+        Unknown = "unknown",
+    }
+    /// The word for it.
+    fn as_str
 }
 
 /// One attempt that ended.

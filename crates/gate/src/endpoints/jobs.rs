@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use tracing::warn;
 use vestibule_core::Ticket;
 use vestibule_core::jobs::{
-    Enqueued, JobBackendError, JobId, JobParams, JobProducers, JobQueueId, NewJob, PAYLOAD_MAX, Payload,
+    Enqueued, JobBackendError, JobId, JobParams, JobProducers, JobQueueId, JobState, NewJob, PAYLOAD_MAX, Payload,
 };
 use vestibule_core::line::SessionLocation;
 use vestibule_runtime::{
@@ -240,8 +240,22 @@ async fn enqueue_checked(
     };
     let job = request.checked(settings).map_err(GateError::InvalidJob)?;
     let (id, duplicate) = enqueue_new(job_queues, job_queue, job).await?;
+    let state = if duplicate { state_of_first(job_queues, job_queue, id).await? } else { JobState::Queued };
     let location = format!("/_vestibule/jobs/{}/{id}", settings.id);
-    Ok(QueuedJob { job_id: id, job_queue: settings.id.clone(), state: "queued", duplicate, location })
+    Ok(QueuedJob { job_id: id, job_queue: settings.id.clone(), state: state.as_str(), duplicate, location })
+}
+
+/// The state of the job that a new one equals.
+async fn state_of_first(
+    job_queues: &JobQueues,
+    job_queue: &CachedJobQueue,
+    first: JobId,
+) -> Result<JobState, GateError> {
+    let states = job_queues.states_of(&job_queue.settings, &[first]).await.map_err(|error| {
+        warn!(job_queue = %job_queue.settings.id, job = %first, %error, "the state of a job could not be read");
+        GateError::EnqueueUnconfirmed(first)
+    })?;
+    Ok(states.get(&first).copied().unwrap_or(JobState::Completed))
 }
 
 async fn enqueue_new(

@@ -1,6 +1,6 @@
 //! The jobs of a job queue: enqueuing them, and what became of one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use axum::Json;
 use axum::body::Bytes;
@@ -16,7 +16,8 @@ use utoipa_axum::routes;
 use vestibule_core::fields;
 use vestibule_core::fields::{Bounded, JsonText, List, Object as _, Omissible, Text};
 use vestibule_core::jobs::{
-    Detail, Enqueued, JOB_BATCH, JOB_KEY_MAX, JobBackendError, JobId, JobQueueSettings, NewJob, PAYLOAD_MAX, Payload,
+    BackendResult, Detail, Enqueued, JOB_BATCH, JOB_KEY_MAX, JobBackendError, JobId, JobQueueSettings, JobState,
+    NewJob, PAYLOAD_MAX, Payload,
 };
 use vestibule_runtime::{JobQueues, JobRequest, JobRequestError, USER_ID_MAX, checked_payload};
 
@@ -196,7 +197,11 @@ pub(super) async fn enqueue(
     for batch in jobs.chunks(JOB_BATCH) {
         match job_queues.enqueue(settings, batch.to_vec()).await {
             Ok(enqueued) => {
-                results.extend(batch.iter().zip(enqueued).map(|(job, enqueued)| result(settings, job.id, enqueued)));
+                let first = |it: &Enqueued| if let Enqueued::Duplicate(first) = it { Some(*first) } else { None };
+                let firsts: Vec<JobId> = enqueued.iter().filter_map(first).collect();
+                let states = job_queues.states_of(settings, &firsts).await;
+                let jobs = batch.iter().zip(enqueued);
+                results.extend(jobs.map(|(job, enqueued)| result(settings, job.id, enqueued, &states)));
             }
             Err(error) => results.extend(batch.iter().map(|job| Err(JobRefusal::of_enqueue(job.id, error.clone())))),
         }
@@ -204,10 +209,19 @@ pub(super) async fn enqueue(
     results
 }
 
-fn result(settings: &JobQueueSettings, id: JobId, enqueued: Enqueued) -> Result<EnqueuedJob, JobRefusal> {
-    let (job, duplicate) = match enqueued {
-        Enqueued::Accepted => (id, false),
-        Enqueued::Duplicate(first) => (first, true),
+/// What became of a job; `states` are those of the jobs that others equal.
+fn result(
+    settings: &JobQueueSettings,
+    id: JobId,
+    enqueued: Enqueued,
+    states: &BackendResult<HashMap<JobId, JobState>>,
+) -> Result<EnqueuedJob, JobRefusal> {
+    let (job, state, duplicate) = match enqueued {
+        Enqueued::Accepted => (id, JobState::Queued, false),
+        Enqueued::Duplicate(first) => match states {
+            Ok(states) => (first, states.get(&first).copied().unwrap_or(JobState::Completed), true),
+            Err(error) => return Err(JobRefusal::of_enqueue(first, error.clone())),
+        },
         // Only visitors can be too many.
         Enqueued::Full | Enqueued::TooMany => return Err(JobRefusal::JobQueueFull),
         Enqueued::NotSent => {
@@ -219,7 +233,7 @@ fn result(settings: &JobQueueSettings, id: JobId, enqueued: Enqueued) -> Result<
             return Err(JobRefusal::of_enqueue(id, error));
         }
     };
-    Ok(EnqueuedJob { job_id: job.to_string(), job_queue: settings.id.to_string(), state: "queued", duplicate })
+    Ok(EnqueuedJob { job_id: job.to_string(), job_queue: settings.id.to_string(), state, duplicate })
 }
 
 fields! {

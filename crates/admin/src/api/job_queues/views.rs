@@ -162,8 +162,10 @@ pub(crate) struct EnqueuedJob {
     pub(super) job_id: String,
     /// ID of the job queue.
     pub(super) job_queue: String,
-    /// Always `queued`.
-    pub(super) state: &'static str,
+    /// `queued`; for a duplicate the state of the earlier job, as `GET /job-queues/{job_queue}/jobs/{job}` returns it, or `completed` if
+    /// its result has expired.
+    #[schema(value_type = String)]
+    pub(super) state: JobState,
     /// Whether the job equals an earlier one and was not queued.
     pub(super) duplicate: bool,
 }

@@ -105,6 +105,7 @@ suite! {
         j14_dead_letter_keeps_payload_and_response,
         j16_unfinished_job_expires,
         j16_shorter_retention_applies_at_once,
+        j16_expired_jobs_never_start,
         j18_result_is_kept_for_result_ttl,
         j18_last_attempts_are_kept,
         expired_leases_end_in_batches,

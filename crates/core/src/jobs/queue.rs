@@ -238,37 +238,37 @@ impl JobQueue {
     pub fn receive(&mut self, now: Micros, settings: &JobQueueSettings, max: usize) -> Received {
         self.reap(now, settings);
         self.paused_until = self.paused_until.filter(|until| *until > now);
+        let most = self.startable(now, settings, max.min(JOB_BATCH));
+        let due: Vec<Turn> = self.ready.range(..=(now, u64::MAX)).take(most).copied().collect();
         let (mut jobs, mut bytes, mut has_more) = (Vec::new(), 0, false);
-        while jobs.len() < max.min(JOB_BATCH) && self.may_start(now, settings) {
-            bytes += self.first_size();
+        for turn in due {
+            // J16: `reap` removes those that are too old.
+            let Some(job) = self.jobs.get(&turn.1).filter(|job| !job.is_expired(now, settings)) else { continue };
+            bytes += job.size;
             has_more = bytes > RECEIVE_BYTES && !jobs.is_empty();
             if has_more {
                 break;
             }
-            let Some(job) = self.lease_first(now, settings) else { break };
-            jobs.push(job);
+            jobs.extend(self.lease(now, settings, turn));
         }
         Received { jobs, next_due: self.next_due(now, settings), has_more }
     }
 
-    fn may_start(&mut self, now: Micros, settings: &JobQueueSettings) -> bool {
-        let is_paused = settings.paused || self.paused_until.is_some();
-        let has_room = (self.leased.len() as u64) < settings.concurrency;
-        let is_due = self.ready.first().is_some_and(|(due, _)| *due <= now);
-        if is_paused || !has_room || !is_due {
-            return false;
+    /// How many jobs can start now, if so many are due.
+    fn startable(&mut self, now: Micros, settings: &JobQueueSettings, max: usize) -> usize {
+        if settings.paused || self.paused_until.is_some() {
+            return 0;
         }
-        let Some(rate) = settings.dispatches_per_minute else { return true };
-        self.bucket.refill(now, Rate::evenly(rate)) > 0
+        let most = max.min((settings.concurrency as usize).saturating_sub(self.leased.len()));
+        match settings.dispatches_per_minute {
+            Some(rate) if most > 0 && self.ready.first().is_some_and(|(due, _)| *due <= now) => {
+                most.min(self.bucket.refill(now, Rate::evenly(rate)) as usize)
+            }
+            _ => most,
+        }
     }
 
-    /// Size of the job that starts first.
-    fn first_size(&self) -> u64 {
-        self.ready.first().and_then(|(_, sequence)| self.jobs.get(sequence)).map_or(0, |job| job.size)
-    }
-
-    fn lease_first(&mut self, now: Micros, settings: &JobQueueSettings) -> Option<LeasedJob> {
-        let turn = self.ready.first().copied().filter(|(due, _)| *due <= now)?;
+    fn lease(&mut self, now: Micros, settings: &JobQueueSettings, turn: Turn) -> Option<LeasedJob> {
         let sequence = turn.1;
         let job = self.jobs.get_mut(&sequence)?;
         let until = now.add_seconds(settings.lease_seconds());

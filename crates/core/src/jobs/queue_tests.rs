@@ -203,6 +203,7 @@ fn run(seed: u64) {
                 let jobs = bench.receive(max);
                 assert!(jobs.len() <= max, "{context}");
                 for job in jobs {
+                    assert!(bench.now < job.enqueued_at.add_seconds(60), "J16: {context}");
                     assert!(receives.insert(job.lease), "J9: a lease is never given twice: {context}");
                     leases.push(job.lease);
                 }

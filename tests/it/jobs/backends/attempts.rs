@@ -245,6 +245,21 @@ pub(super) async fn j16_shorter_retention_applies_at_once(fixture: &JobsFixture)
     assert_eq!(queue.view(2).await.unwrap().reason, Some(FailureReason::Expired));
 }
 
+/// After a pause there may be more of them than an operation removes.
+pub(super) async fn j16_expired_jobs_never_start(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({ "retention": 60, "concurrency": 1000 }));
+    queue.enqueue_numbers(0..fixture.many, None).await;
+    queue.advance_seconds(60);
+    queue.enqueue(job(1_000, None)).await;
+    let mut started = Vec::new();
+    for _ in 0..fixture.many.div_ceil(JOB_REAP_BATCH as u64) + 2 {
+        started.extend(queue.start().await.0);
+    }
+    assert_eq!(started, ["job 1000"]);
+    assert_eq!((queue.stats().await.waiting, queue.stats().await.dead), (0, fixture.many));
+    assert_eq!(queue.view(0).await.unwrap().reason, Some(FailureReason::Expired));
+}
+
 pub(super) async fn j18_result_is_kept_for_result_ttl(fixture: &JobsFixture) {
     let queue = fixture.standard(&json!({ "result_ttl": 60 }));
     queue.enqueue(job(1, None)).await;

@@ -213,7 +213,9 @@ impl Run {
         assert!(received.jobs.len() <= max);
         let groups: Vec<_> = received.jobs.iter().filter_map(|job| job.group.clone()).collect();
         assert_eq!(groups.iter().collect::<HashSet<_>>().len(), groups.len(), "J5");
-        for LeasedJob { lease, .. } in received.jobs {
+        let retention = self.settings.retention;
+        for LeasedJob { lease, enqueued_at, .. } in received.jobs {
+            assert!(self.clock.now() < enqueued_at.add_seconds(retention), "J16: nothing starts that is too old");
             assert!(self.given.insert(lease), "J9: a lease is never given twice");
             self.leases.push(lease);
             self.note("received");

@@ -13,6 +13,11 @@ use super::{Job, JobQueue, Phase, Turn};
 use crate::time::Micros;
 
 impl Job {
+    /// Whether it is too old to run (J16).
+    pub(super) fn is_expired(&self, now: Micros, settings: &JobQueueSettings) -> bool {
+        now >= self.enqueued_at.add_seconds(settings.retention)
+    }
+
     /// Drops payload and parameters of a job that does not run any more. Returns their size.
     fn drop_payload(&mut self) -> u64 {
         (self.payload, self.params) = (None, None);
@@ -169,7 +174,7 @@ impl JobQueue {
     fn wait(&mut self, now: Micros, settings: &JobQueueSettings, sequence: u64, due: Micros) -> Option<JobState> {
         let job = self.jobs.get_mut(&sequence)?;
         job.phase = Phase::Waiting { due };
-        if now >= job.enqueued_at.add_seconds(settings.retention) {
+        if job.is_expired(now, settings) {
             self.leave(now, sequence);
             return Some(self.dead_letter(now, settings, sequence, FailureReason::Expired, false));
         }

@@ -264,11 +264,23 @@ do
     return state
   end
 
+  -- J16: whether a job is too old to run.
+  local function is_expired(record)
+    return now >= record.enqueued_at + settings.retention * SECOND
+  end
+
+  -- J16: makes a dead letter of a waiting job that is too old.
+  local function expire(id, record, turn)
+    call('ZREM', READY, turn)
+    leave(record, turn)
+    dead_letter(id, record, turn, 'expired')
+  end
+
   -- J6: puts a job back whose lease has ended. It is still the first of its group.
   local function wait(id, record, turn, due)
     record.since, record.sent = nil, nil
     if record.group then record.put_back_at = record.put_back_at or now end
-    if now >= record.enqueued_at + settings.retention * SECOND then
+    if is_expired(record) then
       leave(record, turn)
       return dead_letter(id, record, turn, 'expired')
     end
@@ -428,10 +440,7 @@ do
     if expired(UNFINISHED, settings.retention)[1] then
       for _, turn in ipairs(waiting(ago(settings.retention), jobs.REAP_BATCH)) do
         local id = id_of(turn)
-        local record = unpack_record(read(id))
-        call('ZREM', READY, turn)
-        leave(record, turn)
-        dead_letter(id, record, turn, 'expired')
+        expire(id, unpack_record(read(id)), turn)
       end
       flush()
     end
@@ -658,9 +667,9 @@ do
   end
 
   -- J8: the jobs that can start, as IDs, turns and records, the one that has been due longest first, and 1 if there are more than
-  -- RECEIVE_BYTES, else 0. Pays for them.
+  -- RECEIVE_BYTES, else 0. Pays for them. Those that are too old are left out: `reap` removes them (J16).
   local function take_first(max)
-    local ids, turns, found, bytes_found = {}, {}, {}, 0
+    local ids, turns, found, bytes_found, has_more = {}, {}, {}, 0, 0
     local most = math.min(max, jobs.BATCH, settings.concurrency - call('ZCARD', LEASED))
     if most <= 0 or settings.paused or paused_until > 0 then return ids, turns, found, 0 end
     local due, rate = older(READY, clock_text, most), settings.dispatches_per_minute
@@ -673,12 +682,15 @@ do
     for i, turn in ipairs(due) do due_ids[i] = id_of(turn) end
     for i, packed in ipairs(call('HMGET', RECORDS, unpack(due_ids))) do
       local record = unpack_record(packed)
-      bytes_found = bytes_found + record.size
-      if i > 1 and bytes_found > jobs.RECEIVE_BYTES then break end
-      ids[i], turns[i], found[i] = due_ids[i], due[i], record
+      if not is_expired(record) then
+        bytes_found = bytes_found + record.size
+        has_more = ids[1] and bytes_found > jobs.RECEIVE_BYTES and 1 or 0
+        if has_more == 1 then break end
+        ids[#ids + 1], turns[#turns + 1], found[#found + 1] = due_ids[i], due[i], record
+      end
     end
     if rate then credit = credit - #turns * ADMISSION_COST end
-    return ids, turns, found, #turns < #due and 1 or 0
+    return ids, turns, found, has_more
   end
 
   -- The earliest instant at which a job can start if nothing else happens; -1 if there is none.
@@ -805,6 +817,11 @@ do
       local last = tonumber(call('GET', expiring('ended:' .. id))) or 0
       reply[#reply + 1] = (of_generation < generation or message <= last) and jobs.FINISHED or jobs.LOST
       return
+    end
+    -- J16: nothing starts that is too old.
+    if not record.ended_at and not record.since and is_expired(record) then
+      expire(id, record, turn_of(id, record))
+      flush()
     end
     if record.ended_at or record.message ~= message then
       local needs_payload = record.message == message and record.reason and record.size and not has_payload(id)

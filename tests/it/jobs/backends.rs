@@ -139,6 +139,7 @@ suite! {
     results {
         j18_start_of_the_response_is_kept,
         j18_responses_have_room_of_their_own,
+        j18_responses_of_failures_share_that_room,
         j18_progress_is_numbered_and_kept,
         h06_response_is_removed_after_its_delivery,
     }

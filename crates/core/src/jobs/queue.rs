@@ -100,7 +100,7 @@ pub struct JobQueue {
     last_sequence: u64,
     /// Size of all payloads with their parameters.
     bytes: u64,
-    /// Size of all progress messages and results.
+    /// Size of all progress messages, results and responses that report failures.
     kept_bytes: u64,
     bucket: Bucket,
     paused_until: Option<Micros>,

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 use vestibule_core::jobs::{
-    DELIVERED_SECONDS, HELD_RESPONSE_MAX, JobResponse, JobState, NewJob, Outcome, PROGRESS_KEPT, ProgressAdded,
-    RESULT_KEPT, Settled,
+    DELIVERED_SECONDS, Failure, HELD_RESPONSE_MAX, JobResponse, JobState, NewJob, Outcome, PROGRESS_KEPT,
+    ProgressAdded, RESULT_KEPT, Settled,
 };
 
-use super::fixture::{JOB_BYTES, JobQueueFixture, JobsFixture, job, response};
+use super::fixture::{JOB_BYTES, JobQueueFixture, JobsFixture, failure, job, response};
 
 /// A redirect with headers and a body of this size.
 fn redirect(size: usize) -> JobResponse {
@@ -63,6 +63,35 @@ pub(super) async fn j18_responses_have_room_of_their_own(fixture: &JobsFixture) 
     let lease = queue.start().await.1[0];
     assert_eq!(queue.add_progress(lease, &"1".repeat(30)).await, ProgressAdded::Added);
     assert_eq!(queue.add_progress(lease, "1").await, ProgressAdded::Full);
+}
+
+pub(super) async fn j18_responses_of_failures_share_that_room(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({ "max_bytes": 2 * JOB_BYTES, "max_attempts": 2 }));
+    let fail = async |number, size| {
+        let lease = queue.start_one().await;
+        let failure = Failure { response: vec![b'x'; size], ..failure() };
+        queue.settle(lease, Outcome::Failed(failure)).await;
+        queue.advance_seconds(900);
+        queue.view(number).await.unwrap().response.len()
+    };
+    queue.enqueue(job(1, None)).await;
+    assert_eq!(fail(1, 29).await, 29);
+    let lease = queue.start_one().await;
+    assert_eq!(queue.add_progress(lease, "10").await, ProgressAdded::Full);
+    assert_eq!(queue.add_progress(lease, "1").await, ProgressAdded::Added);
+    queue.settle(lease, Outcome::Requeued).await;
+    assert_eq!(fail(1, 20).await, 20, "it takes the place of the one before");
+    queue.enqueue(job(2, None)).await;
+    assert_eq!(fail(2, 10).await, 0, "no room");
+    assert_eq!(fail(2, 9).await, 9);
+    assert_eq!(queue.replay(&[1]).await, [true]);
+    let lease = queue.start_one().await;
+    let result = Outcome::Acknowledged(Some(response(&[b'x'; 20])));
+    queue.settle(lease, result).await;
+    assert_eq!(queue.view(1).await.unwrap().result.unwrap().body.len(), 20, "what a replayed job kept is gone");
+    queue.delete_dead(&[2]).await;
+    queue.enqueue(job(3, None)).await;
+    assert_eq!(fail(3, 9).await, 9, "as is that of a deleted one");
 }
 
 pub(super) async fn j18_progress_is_numbered_and_kept(fixture: &JobsFixture) {

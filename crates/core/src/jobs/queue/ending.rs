@@ -7,7 +7,7 @@ use super::super::results::JobResponse;
 use super::super::settings::JobQueueSettings;
 use super::super::types::{Attempt, Failure, FailureReason, JobState, Lease, Outcome, Settled, Settlement};
 use super::super::{
-    ATTEMPTS_KEPT, DELIVERED_SECONDS, ENQUEUES_WINDOW, JOB_REAP_BATCH, ORDER_REJECTED, RESPONSE_KEPT, RETRY_AFTER_MAX,
+    ATTEMPTS_KEPT, DELIVERED_SECONDS, ENQUEUES_WINDOW, JOB_REAP_BATCH, ORDER_REJECTED, RETRY_AFTER_MAX,
 };
 use super::{Job, JobQueue, Phase, Turn};
 use crate::time::Micros;
@@ -155,18 +155,18 @@ impl JobQueue {
                 (failure, false, settings.sends_once())
             }
         };
-        let Failure { reason, status, mut response } = failure;
+        let Failure { reason, status, response } = failure;
         record(Some(reason), status);
-        response.truncate(RESPONSE_KEPT);
-        job.response = response;
         job.failed_attempts += 1;
+        let (id, failed_attempts) = (job.id, job.failed_attempts);
+        self.keep_response(settings, sequence, response);
         self.counters.failed += 1;
-        if is_final || is_unknown || job.failed_attempts >= settings.max_attempts {
+        if is_final || is_unknown || failed_attempts >= settings.max_attempts {
             self.leave(now, sequence);
             return Some(self.dead_letter(now, settings, sequence, reason, is_unknown));
         }
-        let spread = job.id.as_bytes()[job.failed_attempts as usize % JobId::SIZE];
-        let due = Micros(now.0.saturating_add(settings.backoff(job.failed_attempts, spread)));
+        let spread = id.as_bytes()[failed_attempts as usize % JobId::SIZE];
+        let due = Micros(now.0.saturating_add(settings.backoff(failed_attempts, spread)));
         self.wait(now, settings, sequence, due)
     }
 
@@ -235,9 +235,9 @@ impl JobQueue {
         if let Some(job) = self.jobs.get_mut(&sequence) {
             job.phase = Phase::Completed { at: now };
             self.bytes -= job.drop_payload();
-            job.response = Vec::new();
             self.completed.insert((now, sequence));
         }
+        self.keep_response(settings, sequence, Vec::new());
         self.keep_result(settings, sequence, response);
         JobState::Completed
     }

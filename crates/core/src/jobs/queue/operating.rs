@@ -117,6 +117,7 @@ impl JobQueue {
             return false;
         }
         self.count_resolved(old);
+        self.keep_response(settings, old, Vec::new());
         let Some(mut job) = self.jobs.remove(&old) else { return false };
         if let Phase::Dead { at, .. } = job.phase {
             self.dead.remove(&(at, old));
@@ -124,7 +125,6 @@ impl JobQueue {
         self.counters.replayed += 1;
         job.failed_attempts = 0;
         job.put_back_at = None;
-        job.response = Vec::new();
         job.enqueued_at = now;
         job.phase = Phase::Waiting { due: now };
         self.append(job);

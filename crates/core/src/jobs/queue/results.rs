@@ -1,18 +1,18 @@
-//! Progress and results of jobs (J18). Together they have as much room as payloads, so that neither takes the other's.
+//! Progress and responses of jobs (J18). Together they have as much room as payloads, so that neither takes the other's.
 
-use super::super::PROGRESS_KEPT;
 use super::super::id::JobId;
 use super::super::results::{JobResponse, Progress, ProgressAdded, ProgressMessage};
 use super::super::settings::JobQueueSettings;
 use super::super::types::Lease;
+use super::super::{PROGRESS_KEPT, RESPONSE_KEPT};
 use super::{Job, JobQueue, Phase};
 use crate::time::Micros;
 
 impl Job {
-    /// Size of its progress messages and its result.
+    /// Size of its progress messages, its result and the response that reported a failure.
     pub(super) fn kept_bytes(&self) -> u64 {
         let progress: u64 = self.progress.iter().map(size).sum();
-        progress + self.result.as_ref().map_or(0, JobResponse::size)
+        progress + self.result.as_ref().map_or(0, JobResponse::size) + self.response.len() as u64
     }
 }
 
@@ -57,6 +57,16 @@ impl JobQueue {
             if has_room { response } else { response.reduced() }
         });
         self.kept_bytes += job.result.as_ref().map_or(0, JobResponse::size);
+    }
+
+    /// Keeps the start of the last response that reported a failure if there is room, in place of the one before.
+    pub(super) fn keep_response(&mut self, settings: &JobQueueSettings, sequence: u64, mut response: Vec<u8>) {
+        let Some(job) = self.jobs.get_mut(&sequence) else { return };
+        self.kept_bytes -= job.response.len() as u64;
+        response.truncate(RESPONSE_KEPT);
+        let has_room = self.kept_bytes + response.len() as u64 <= settings.max_bytes;
+        job.response = if has_room { response } else { Vec::new() };
+        self.kept_bytes += job.response.len() as u64;
     }
 
     /// Records that the response to a held order was delivered.

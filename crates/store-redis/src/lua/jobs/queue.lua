@@ -219,11 +219,20 @@ do
     defer('HDEL', PAYLOADS, id)
   end
 
+  -- J18: keeps the start of the last response that reported a failure if there is room, in place of the one before.
+  local function keep_response(record, response)
+    kept_bytes = kept_bytes - #(record.response or '')
+    record.response = string.sub(response, 1, jobs.RESPONSE_KEPT)
+    if record.response == '' or kept_bytes + #record.response > settings.max_bytes then record.response = nil end
+    kept_bytes = kept_bytes + #(record.response or '')
+  end
+
   -- Completes a job that is not among the unfinished ones any more. Returns its state. A held order that the origin rejects can be
   -- submitted again (H8). J18: the response is kept if there is room, otherwise only what remains of it after its delivery.
   local function complete(id, record, turn, details, response)
     count('acknowledged')
-    record.since, record.sent, record.ended_at, record.reason, record.response = nil, nil, now, nil, nil
+    record.since, record.sent, record.ended_at, record.reason = nil, nil, now, nil
+    keep_response(record, '')
     local has_contents = details.status and details.size > 0 and kept_bytes + details.size <= settings.max_bytes
     if details.status then
       record.result = { status = details.status, location = details.location, size = has_contents and details.size or nil }
@@ -330,7 +339,7 @@ do
 
   local function fail(id, record, turn, details, response, is_unknown)
     keep_attempt(record, details.reason, details.status)
-    record.response = string.sub(response, 1, jobs.RESPONSE_KEPT)
+    keep_response(record, response)
     record.failed_attempts = (record.failed_attempts or 0) + 1
     count('failed')
     if details.is_final or is_unknown or record.failed_attempts >= settings.max_attempts then
@@ -384,7 +393,7 @@ do
     end
     count_resolved(record)
     bytes = bytes - (record.size or 0)
-    kept_bytes = kept_bytes - (record.progress_size or 0) - (record.result and record.result.size or 0)
+    kept_bytes = kept_bytes - (record.progress_size or 0) - (record.result and record.result.size or 0) - #(record.response or '')
     for _, field in ipairs(progress_fields(id, record)) do defer('HDEL', PROGRESS, field) end
     if record.delivered_at then defer('ZREM', DELIVERED, turn) end
     records[id] = false
@@ -1042,7 +1051,8 @@ do
     record.sequence, record.enqueued_at, record.due, record.message = sequence, now, nil, nil
     record.replayed = settings.by_message and record.reason or nil
     record.ended_at, record.reason, record.unknown, record.resolution = nil, nil, nil, nil
-    record.failed_attempts, record.response, record.put_back_at = nil, nil, nil
+    record.failed_attempts, record.put_back_at = nil, nil
+    keep_response(record, '')
     append(id, record, now)
     return 1
   end

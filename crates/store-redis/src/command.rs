@@ -80,10 +80,10 @@ impl Command {
     }
 }
 
-/// Error replies of a server that does not execute a command because of its own state. They come before a function starts or at its
-/// first write, never after one.
-const REFUSALS: [&str; 8] =
-    ["OOM ", "READONLY ", "MISCONF ", "NOREPLICAS ", "LOADING ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN "];
+/// Error replies of a server that does not execute a command because of its own state, or of the permissions of its user. They come
+/// before a function starts or at its first write, never after one.
+const REFUSALS: [&str; 9] =
+    ["OOM ", "READONLY ", "MISCONF ", "NOREPLICAS ", "LOADING ", "MASTERDOWN ", "CLUSTERDOWN ", "TRYAGAIN ", "NOPERM "];
 /// Those of a replica, which another connection may replace by one to the primary.
 const REPLICA_REFUSALS: [&str; 2] = ["READONLY ", "MASTERDOWN "];
 /// Those of a cluster that does not serve the hash slot.

@@ -470,6 +470,14 @@ do
     return unpacked
   end
 
+  -- Removes what is left of jobs whose records are lost, because their key was evicted or deleted: nobody can run or show them.
+  -- Equal jobs are no duplicates of them. Messages bring their jobs again.
+  local function forget_lost()
+    call('UNLINK', READY, GROUPS, LEASED, UNFINISHED, COMPLETED, DEAD, PAYLOADS, PROGRESS, DELIVERED)
+    bytes, kept_bytes = 0, 0
+    if not settings.by_message then generation = math.max(generation + 1, now) end
+  end
+
   -- Begins an operation.
   function jobs.begin(keys, args)
     begin_clock(args)
@@ -481,6 +489,7 @@ do
     before = state[1]
     unpack_numbers(before)
     counts, accepted, stored, records, deferred = {}, {}, nil, {}, {}
+    if call('EXISTS', RECORDS) == 0 and call('EXISTS', UNFINISHED, COMPLETED, DEAD) > 0 then forget_lost() end
     -- J13: since when messages of a paused job queue wait. Every operation sees whether it is paused.
     held_since = settings.by_message and settings.paused and math.min(held_since > 0 and held_since or now, now) or 0
     -- J13: the pause of an operator takes the place of one that a handler asked for.
@@ -653,7 +662,8 @@ do
   function jobs.restore(id, new, of_generation, message, enqueued_at, may_be_sent)
     if of_generation < generation then return end
     generation = of_generation
-    if read(id) or new.key and first_with(new.key) then return end
+    local first = new.key and first_with(new.key)
+    if read(id) or first and first ~= id then return end
     local record = accept(id, new, math.min(enqueued_at, now), nil, message)
     -- It may have expired already.
     expires_at = now

@@ -63,6 +63,8 @@ pub const PROGRESS_KEPT: usize = 20;
 pub const RESULT_KEPT: usize = 16 * 1024;
 /// The same for a held order, whose visitor gets the response.
 pub const HELD_RESPONSE_MAX: usize = 256 * 1024;
+/// Seconds after its removal for which a job queue accepts no jobs, unless it is created again: some processes may not know yet (J3).
+pub const REMOVED_SECONDS: u64 = 3_600;
 /// Seconds after its delivery for which the response to a held order is kept.
 pub const DELIVERED_SECONDS: u64 = 60;
 /// Number of the oldest unfinished jobs among which those are looked for that block their groups (J6).

@@ -118,6 +118,11 @@ impl JobStore for MemoryJobs {
         Ok(self.job_queue(&settings.id).lock().resolve(self.clock.now(), settings, job, resolution))
     }
 
+    async fn create(&self, settings: &JobQueueSettings) -> BackendResult<()> {
+        self.job_queue(&settings.id).lock().create();
+        Ok(())
+    }
+
     async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats> {
         Ok(self.job_queue(&settings.id).lock().stats(self.clock.now(), settings))
     }

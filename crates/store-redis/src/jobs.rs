@@ -237,6 +237,10 @@ impl JobStore for RedisJobs {
         Ok(reply.flag()?)
     }
 
+    async fn create(&self, settings: &JobQueueSettings) -> BackendResult<()> {
+        self.run(settings, &functions().create_job_queue, [], Retry::Safe).await.map(drop)
+    }
+
     async fn drain(&self, settings: &JobQueueSettings) -> BackendResult<Drained> {
         let reply = self.run(settings, &functions().drain_jobs, [], Retry::Never).await?;
         Ok(reply.drained()?)

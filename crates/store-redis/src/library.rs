@@ -162,6 +162,7 @@ functions! {
     replay_all_jobs: JobQueue, Write, "jobs/replay_all.lua";
     resolve_job: JobQueue, Essential, "jobs/resolve.lua";
     remove_jobs: JobQueue, Essential, "jobs/remove.lua";
+    create_job_queue: JobQueue, Essential, "jobs/create.lua";
     job_stats: JobQueue, Essential, "jobs/stats.lua";
 }
 

@@ -152,6 +152,7 @@ impl Scheduler {
             }
             Some(Enqueued::Duplicate(_)) => Ok(()),
             Some(Enqueued::Full | Enqueued::TooMany) | None => Err(failed("the job queue is full".to_owned())),
+            Some(Enqueued::Removed) => Err(failed("the job queue was removed".to_owned())),
             Some(Enqueued::NotSent | Enqueued::Unconfirmed) => {
                 Err(failed("the backend did not store it, or did not confirm it".to_owned()))
             }

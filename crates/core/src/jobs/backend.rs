@@ -99,9 +99,11 @@ pub trait JobStore: Send + Sync {
     async fn delete_dead(&self, settings: &JobQueueSettings, jobs: &[JobId]) -> BackendResult<Vec<bool>>;
     /// Records what became of a held order whose outcome is unknown (H9). `false` if the job is none.
     async fn resolve(&self, settings: &JobQueueSettings, job: JobId, resolution: Resolution) -> BackendResult<bool>;
-    /// Removes everything about a job queue: results, counters, duplicates. `false` if it has jobs that are not finished, or dead
-    /// letters; then nothing is removed.
+    /// Removes everything about a job queue: results, counters, duplicates. It accepts no jobs then. `false` if it has jobs that are not
+    /// finished, or dead letters; then nothing is removed.
     async fn remove(&self, settings: &JobQueueSettings) -> BackendResult<bool>;
+    /// Lets a job queue accept jobs that was removed before. Otherwise [`super::REMOVED_SECONDS`] have to pass (J3).
+    async fn create(&self, settings: &JobQueueSettings) -> BackendResult<()>;
     /// The statistics of a job queue.
     async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats>;
 }

@@ -104,6 +104,8 @@ pub struct JobQueue {
     kept_bytes: u64,
     bucket: Bucket,
     paused_until: Option<Micros>,
+    /// Until when no jobs are accepted, because the job queue was removed.
+    removed_until: Option<Micros>,
     counters: JobCounters,
 }
 
@@ -122,6 +124,9 @@ impl JobQueue {
     }
 
     fn enqueue_one(&mut self, now: Micros, settings: &JobQueueSettings, job: NewJob) -> Enqueued {
+        if self.removed_until.is_some_and(|until| now < until) {
+            return Enqueued::Removed;
+        }
         let key = job.deduplication_key();
         let first = key.as_ref().and_then(|key| self.first_with(now, key));
         let first = first.or_else(|| self.known(job.id));

@@ -191,7 +191,9 @@ fn run(seed: u64) {
                     }
                     Enqueued::Duplicate(first) => assert!(is_fifo && first != id, "J7: {context}"),
                     Enqueued::TooMany => panic!("no visitor: {context}"),
-                    answer @ (Enqueued::NotSent | Enqueued::Unconfirmed) => panic!("{answer:?}: {context}"),
+                    answer @ (Enqueued::Removed | Enqueued::NotSent | Enqueued::Unconfirmed) => {
+                        panic!("{answer:?}: {context}")
+                    }
                     Enqueued::Full => assert!(
                         bench.stats().waiting + bench.stats().running + bench.stats().dead >= 12,
                         "J15: {context}"

@@ -117,6 +117,8 @@ pub enum Enqueued {
     Full,
     /// Its session has enqueued `enqueues_per_minute` jobs within [`super::ENQUEUES_WINDOW`], and it was not queued (J15).
     TooMany,
+    /// The job queue was removed, and it was not queued (J3).
+    Removed,
     /// The backend could not store it, and it was not queued. The backend logs the cause.
     NotSent,
     /// The backend was not told whether it is stored: it may or may not be queued. The backend logs the cause.

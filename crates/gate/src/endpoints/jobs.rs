@@ -269,6 +269,7 @@ async fn enqueue_new(
         Ok(Some(Enqueued::Duplicate(first))) => Ok((first, true)),
         Ok(Some(Enqueued::TooMany)) => Err(GateError::TooManyJobs),
         Ok(Some(Enqueued::Full)) => Err(GateError::JobQueueFull),
+        Ok(Some(Enqueued::Removed)) => Err(GateError::UnknownJobQueue),
         Ok(Some(Enqueued::NotSent)) => Err(GateError::NotQueued),
         Ok(Some(Enqueued::Unconfirmed) | None) => Err(GateError::EnqueueUnconfirmed(id)),
         Err(error @ JobBackendError::NotSent(_)) => {

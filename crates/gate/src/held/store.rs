@@ -64,7 +64,7 @@ pub(super) async fn store_order(
                 warn_not_stored(gate, visit, &job_queue.settings.id, "the job queue is full");
                 return Stored::No;
             }
-            Ok(Some(Enqueued::NotSent)) if attempt == 0 => {
+            Ok(Some(Enqueued::NotSent | Enqueued::Removed)) if attempt == 0 => {
                 warn_not_stored(gate, visit, &job_queue.settings.id, "the backend could not store it");
                 return Stored::No;
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tracing::warn;
 use vestibule_core::jobs::{
-    BackendResult, JobBackendError, JobQueueId, JobQueueSettings, JobTargetKind, SigningSecret,
+    BackendResult, JobBackendError, JobQueueId, JobQueueSettings, JobTargetKind, REMOVED_SECONDS, SigningSecret,
 };
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan, StoredJobQueue};
 use vestibule_core::store::StoreError;
@@ -57,6 +57,9 @@ impl JobQueues {
             self.begin_schedules(&change.settings).await?;
             let text = change.to_document().to_string();
             let JobQueueChange { settings, replaces, .. } = change;
+            if replaces == 0 && self.was_removed(&settings.id).await? {
+                self.accept_jobs(&settings).await;
+            }
             match self.records.put_document(DocumentKind::JobQueues, settings.id.as_str(), &text, replaces).await? {
                 DocumentOutcome::Stored(_) => {
                     if replaces == 0 {
@@ -113,6 +116,13 @@ impl JobQueues {
             }
         }
         Ok(())
+    }
+
+    /// Lets the backend accept jobs of a job queue that was removed before.
+    async fn accept_jobs(&self, settings: &JobQueueSettings) {
+        if let Err(error) = self.job_store().create(settings).await {
+            warn!(job_queue = %settings.id, %error, seconds = REMOVED_SECONDS, "the job queue accepts no jobs yet, as it was removed");
+        }
     }
 
     /// Removes what the backend has of a removed job queue. What stays is met only by a job queue of the same name and tenant.

@@ -71,7 +71,7 @@ impl JobQueues {
         match self.enqueue(settings, vec![job]).await?.first() {
             Some(Enqueued::Accepted | Enqueued::Duplicate(_)) => Ok(()),
             Some(Enqueued::Full | Enqueued::TooMany) | None => Err(EventDropped::Full),
-            Some(Enqueued::NotSent | Enqueued::Unconfirmed) => Err(EventDropped::NotStored),
+            Some(Enqueued::Removed | Enqueued::NotSent | Enqueued::Unconfirmed) => Err(EventDropped::NotStored),
         }
     }
 

@@ -18,7 +18,7 @@ use super::messages::{MessageId, Registered, Start};
 use super::packing::unpack_contents;
 use crate::codes::{
     JOB_ACCEPTED, JOB_CANCELED, JOB_FINISHED, JOB_FULL, JOB_LEASED, JOB_LOST, JOB_NEEDS_PAYLOAD, JOB_NOT_LEASED,
-    JOB_STARTED, JOB_TOO_MANY, JOB_UNKNOWN, JOB_WAITS,
+    JOB_REMOVED, JOB_STARTED, JOB_TOO_MANY, JOB_UNKNOWN, JOB_WAITS,
 };
 use crate::reply::{Reply, corrupt};
 
@@ -116,6 +116,7 @@ impl Reply {
             Value::Integer(JOB_ACCEPTED) => Ok(Enqueued::Accepted),
             Value::Integer(JOB_FULL) => Ok(Enqueued::Full),
             Value::Integer(JOB_TOO_MANY) => Ok(Enqueued::TooMany),
+            Value::Integer(JOB_REMOVED) => Ok(Enqueued::Removed),
             Value::Bytes(first) => job_id(&first).map(Enqueued::Duplicate),
             Value::String(first) => job_id(first.as_bytes()).map(Enqueued::Duplicate),
             other => Err(corrupt("what became of a job", other.kind())),

@@ -272,6 +272,11 @@ impl JobQueueFixture<'_> {
         self.fixture.backend.store().remove(&self.settings).await.unwrap()
     }
 
+    /// Creates the job queue again after it was removed.
+    pub(crate) async fn create(&self) {
+        self.fixture.backend.store().create(&self.settings).await.unwrap();
+    }
+
     pub(crate) async fn stats(&self) -> JobStats {
         self.fixture.backend.store().stats(&self.settings).await.unwrap()
     }

@@ -8,11 +8,11 @@ use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 use vestibule_core::jobs::{
-    Canceled, Detail, Enqueued, Extension, JobBackend as _, JobQueueSettings, JobState, LeasedJob, NewJob, Outcome,
-    Settlement,
+    Canceled, Detail, Enqueued, Extension, JOB_REAP_BATCH, JobBackend as _, JobQueueSettings, JobState, LeasedJob,
+    NewJob, Outcome, Settled, Settlement,
 };
 use vestibule_core::{Clock as _, ManualClock, Micros};
-use vestibule_store_redis::{JobRegistry, MessageId, RedisOptions, Start};
+use vestibule_store_redis::{JobRegistry, MessageId, RedisOptions, Registered, Start};
 use vestibule_tests::Redis;
 
 use super::fixture::{START, failure, job, random_id, settings_of};
@@ -177,6 +177,9 @@ async fn messages_of_a_removed_job_queue_are_finished() {
         let job = fixture.started(message).await;
         fixture.acknowledge(&job).await;
         assert!(fixture.registry.jobs().store().remove(&fixture.settings).await.unwrap());
+        let refused = fixture.registry.register(&fixture.settings, &[super::fixture::job(2, Some("a"))]).await.unwrap();
+        assert_eq!(refused, [Registered { answer: Enqueued::Removed, message: None }]);
+        fixture.registry.jobs().store().create(&fixture.settings).await.unwrap();
         earlier.push(message);
     }
     for message in &earlier {
@@ -190,6 +193,34 @@ async fn messages_of_a_removed_job_queue_are_finished() {
     let fixture = Fixture::fifo(&json!({})).await;
     assert!(matches!(fixture.restore(&job(1, Some("a")), message, false).await, Start::Started(_)));
     assert_eq!(fixture.start(earlier[2]).await, Start::Finished);
+}
+
+/// The key of the records was evicted or deleted.
+#[tokio::test]
+async fn messages_bring_jobs_whose_records_are_lost() {
+    let fixture = Fixture::fifo(&json!({})).await;
+    let (first, second) = (fixture.register(1, "a").await, fixture.register(2, "a").await);
+    let running = fixture.started(first).await;
+    let key = format!("vestibule:{{jobs:{}:{}}}:jobs", fixture.settings.tenant, fixture.settings.id);
+    assert_eq!(Redis::shared().await.command(&["DEL", &key]).await.integer(), 1);
+    assert_eq!(fixture.start(second).await, Start::Lost);
+    assert!(matches!(fixture.restore(&job(2, Some("a")), second, false).await, Start::Started(_)));
+    assert_eq!(fixture.restore(&job(1, Some("a")), first, true).await, seconds(1), "its group runs");
+    let settlement = Settlement { lease: running.lease, outcome: Outcome::Acknowledged(None) };
+    let settled = fixture.registry.jobs().settle(&fixture.settings, vec![settlement]).await.unwrap();
+    assert_eq!(settled, [Settled::NotLeased], "the lease is lost, too");
+}
+
+#[tokio::test]
+async fn message_of_an_expired_job_is_finished() {
+    let fixture = Fixture::fifo(&json!({ "retention": 60 })).await;
+    let messages = fixture.register_many(2 * JOB_REAP_BATCH as u64 + 2).await;
+    fixture.clock.advance(60_000_000);
+    for message in messages.iter().rev() {
+        assert_eq!(fixture.start(*message).await, Start::NeedsPayload, "a dead letter keeps its payload");
+    }
+    let stats = fixture.registry.jobs().store().stats(&fixture.settings).await.unwrap();
+    assert_eq!((stats.waiting, stats.running, stats.dead), (0, 0, messages.len() as u64));
 }
 
 /// The producer of the first job may have stopped before it sent the message. Whichever message comes first brings the payload.

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use vestibule_core::jobs::{
-    Canceled, DRAIN_BATCH, DeadLetterPosition, Drained, Enqueued, FailureReason, JOB_BATCH, JobState, JobStats,
-    JobView, NewJob, REPLAY_BATCH, ReplayedAll,
+    Canceled, DRAIN_BATCH, DeadLetterPosition, Drained, Enqueued, FailureReason, JOB_BATCH, JobState,
+    JobStats, JobView, NewJob, REMOVED_SECONDS, REPLAY_BATCH, ReplayedAll,
 };
 
 use super::fixture::{JOB_BYTES, JobQueueFixture, JobsFixture, job, number_of};
@@ -90,6 +90,7 @@ pub(super) async fn only_an_empty_job_queue_is_removed(fixture: &JobsFixture) {
     assert_eq!(queue.delete_dead(&[2]).await, [true]);
     assert!(queue.remove().await);
     assert_eq!((queue.stats().await, queue.view(1).await), (JobStats::default(), None));
+    queue.create().await;
     assert_eq!(queue.enqueue(job(1, None)).await, Enqueued::Accepted);
     assert_eq!(queue.view(1).await.unwrap().sequence, 1);
     let queue = fixture.fifo(&json!({}));
@@ -98,7 +99,27 @@ pub(super) async fn only_an_empty_job_queue_is_removed(fixture: &JobsFixture) {
         let lease = queue.start_one().await;
         queue.acknowledge(lease).await;
         assert!(queue.remove().await);
+        queue.create().await;
     }
+}
+
+/// Another process may not know yet that it was removed.
+pub(super) async fn j03_removed_job_queue_accepts_no_jobs(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({}));
+    queue.enqueue(job(1, None)).await;
+    let lease = queue.start_one().await;
+    queue.acknowledge(lease).await;
+    assert!(queue.remove().await);
+    let answers = queue.enqueue_all(vec![job(2, None), job(3, None)]).await;
+    assert_eq!(answers, [Enqueued::Removed, Enqueued::Removed]);
+    assert_eq!((queue.stats().await, queue.view(2).await), (JobStats::default(), None));
+    assert!(queue.start().await.0.is_empty());
+    queue.create().await;
+    assert_eq!(queue.enqueue(job(2, None)).await, Enqueued::Accepted);
+    let queue = fixture.standard(&json!({}));
+    assert!(queue.remove().await);
+    queue.advance_seconds(REMOVED_SECONDS);
+    assert_eq!(queue.enqueue(job(1, None)).await, Enqueued::Accepted, "it is not refused for ever");
 }
 
 pub(super) async fn j14_dead_letters_are_listed(fixture: &JobsFixture) {

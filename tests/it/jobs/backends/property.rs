@@ -202,7 +202,7 @@ impl Run {
                 Enqueued::Duplicate(first) => self.note(if first == job.id { "known" } else { "duplicate" }),
                 Enqueued::Full => self.note("full"),
                 Enqueued::TooMany => self.note("too many"),
-                Enqueued::NotSent | Enqueued::Unconfirmed => panic!("{answer:?}"),
+                Enqueued::Removed | Enqueued::NotSent | Enqueued::Unconfirmed => panic!("{answer:?}"),
             }
         }
     }

@@ -222,6 +222,7 @@ fn result(
             Ok(states) => (first, states.get(&first).copied().unwrap_or(JobState::Completed), true),
             Err(error) => return Err(JobRefusal::of_enqueue(first, error.clone())),
         },
+        Enqueued::Removed => return Err(JobRefusal::UnknownJobQueue),
         // Only visitors can be too many.
         Enqueued::Full | Enqueued::TooMany => return Err(JobRefusal::JobQueueFull),
         Enqueued::NotSent => {

@@ -8,7 +8,7 @@ use super::super::settings::JobQueueSettings;
 use super::super::types::{
     Canceled, DeadLetterPosition, Detail, Drained, FailureReason, JobView, ReplayedAll, Resolution,
 };
-use super::super::{DRAIN_BATCH, JOB_BATCH, REPLAY_BATCH};
+use super::super::{DRAIN_BATCH, JOB_BATCH, REMOVED_SECONDS, REPLAY_BATCH};
 use super::{JobQueue, Phase};
 use crate::time::Micros;
 
@@ -181,14 +181,19 @@ impl JobQueue {
         }
     }
 
-    /// Forgets everything. `false` if there are jobs that are not finished, or dead letters; then nothing is forgotten.
+    /// Forgets everything, and accepts no jobs for [`REMOVED_SECONDS`]. `false` if there are jobs that are not finished, or dead letters; then nothing is forgotten.
     pub fn remove(&mut self, now: Micros, settings: &JobQueueSettings) -> bool {
         self.reap(now, settings);
         let is_empty = self.unfinished.is_empty() && self.dead.is_empty();
         if is_empty {
-            *self = Self::default();
+            *self = Self { removed_until: Some(now.add_seconds(REMOVED_SECONDS)), ..Self::default() };
         }
         is_empty
+    }
+
+    /// Accepts jobs, also if the job queue was removed before.
+    pub fn create(&mut self) {
+        self.removed_until = None;
     }
 
     fn key_of(&self, sequence: u64) -> Option<(JobId, DeduplicationKey)> {

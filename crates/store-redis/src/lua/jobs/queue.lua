@@ -577,9 +577,21 @@ do
     return id and read(id) and id
   end
 
+  -- J3: whether the job queue was removed a short time ago, and not created since: some processes may not know yet.
+  local function is_removed()
+    local until_time = generation > 0 and tonumber(call('HGET', STATE, 'removed_until') or '')
+    return until_time and now < until_time
+  end
+
+  -- From now on, a job queue that was removed accepts jobs.
+  function jobs.create()
+    call('HDEL', STATE, 'removed_until')
+  end
+
   -- Enqueues a job. `new` has the fields of its record that the producer decides, and its delay. Returns ACCEPTED, FULL, TOO_MANY,
-  -- or the ID of the job that it duplicates.
+  -- REMOVED, or the ID of the job that it duplicates.
   function jobs.enqueue(id, new, payload, token)
+    if is_removed() then return jobs.REMOVED end
     local first = new.key and first_with(new.key)
     if not first or first == id then
       local packed = read(id)
@@ -1092,7 +1104,7 @@ do
     return 1
   end
 
-  -- Removes everything that these keys have. Returns 1, or 0 if there are unfinished jobs or dead letters.
+  -- Removes everything that these keys have; for REMOVED_SECONDS no jobs are accepted then, unless the job queue is created again. Returns 1, or 0 if there are unfinished jobs or dead letters.
   function jobs.remove()
     save()
     if call('ZCARD', UNFINISHED) + call('ZCARD', DEAD) > 0 then return 0 end
@@ -1100,7 +1112,7 @@ do
     local next_generation = math.max(generation + 1, now)
     unpack_numbers(nil)
     generation = next_generation
-    call('HSET', STATE, 'numbers', pack_numbers())
+    call('HSET', STATE, 'numbers', pack_numbers(), 'removed_until', whole(now + jobs.REMOVED_SECONDS * SECOND))
     return 1
   end
 

@@ -5,8 +5,8 @@
 -- ARGV[2]    the settings, packed as a map
 -- ARGV[3]    a random number: a call that is sent again because its reply was lost answers as it did the first time
 -- ARGV[4..]  of each job, at most JOB_BATCH: its ID, and the fields of its record that the producer decides as a map
--- Returns    of each job ACCEPTED, FULL, TOO_MANY, or the ID of the job that it duplicates; and the number of the message that this
---            job or that one needs, or -1, and its generation
+-- Returns    of each job ACCEPTED, FULL, TOO_MANY, REMOVED, or the ID of the job that it duplicates; and the number of the message that
+--            this job or that one needs, or -1, and its generation
 -- Cost       O(log n) a job
 -- Rules      J2, J4, J7, J15
 local token, ids, reply = tonumber(ARGV[3]), {}, {}

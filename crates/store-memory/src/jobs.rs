@@ -123,6 +123,10 @@ impl JobStore for MemoryJobs {
         Ok(())
     }
 
+    async fn reap(&self, settings: &JobQueueSettings) -> BackendResult<bool> {
+        Ok(self.job_queue(&settings.id).lock().reap_batch(self.clock.now(), settings))
+    }
+
     async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats> {
         Ok(self.job_queue(&settings.id).lock().stats(self.clock.now(), settings))
     }

@@ -241,6 +241,11 @@ impl JobStore for RedisJobs {
         self.run(settings, &functions().create_job_queue, [], Retry::Safe).await.map(drop)
     }
 
+    async fn reap(&self, settings: &JobQueueSettings) -> BackendResult<bool> {
+        let mut reply = self.run(settings, &functions().reap_jobs, [], Retry::Safe).await?;
+        Ok(reply.flag()?)
+    }
+
     async fn drain(&self, settings: &JobQueueSettings) -> BackendResult<Drained> {
         let reply = self.run(settings, &functions().drain_jobs, [], Retry::Never).await?;
         Ok(reply.drained()?)

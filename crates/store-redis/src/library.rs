@@ -163,6 +163,7 @@ functions! {
     resolve_job: JobQueue, Essential, "jobs/resolve.lua";
     remove_jobs: JobQueue, Essential, "jobs/remove.lua";
     create_job_queue: JobQueue, Essential, "jobs/create.lua";
+    reap_jobs: JobQueue, Essential, "jobs/reap.lua";
     job_stats: JobQueue, Essential, "jobs/stats.lua";
 }
 

@@ -24,6 +24,7 @@ use vestibule_runtime::{CachedJobQueue, Directory, JobQueues};
 use crate::dispatcher::{confirm, log_call};
 use crate::leases::Leases;
 use crate::public_url::PublicUrl;
+use crate::reaper;
 use crate::schedules::Scheduler;
 use crate::settler::settle;
 use crate::target::{CallParts, Target};
@@ -143,10 +144,11 @@ impl Function {
         Ok(Value::Null)
     }
 
-    /// Enqueues the jobs of schedules that are due, and the webhook events about queues.
+    /// Enqueues the jobs of schedules that are due, and the webhook events about queues, and removes what has expired.
     async fn minute(&self) -> Result<(), FunctionError> {
         let scheduled = self.scheduler.lock().await.enqueue_due().await;
         let watched = self.watcher.compare().await;
+        reaper::reap(&self.job_queues).await;
         scheduled.map_err(|error| FunctionError::Minute(error.to_string()))?;
         watched.map_err(|error| FunctionError::Minute(error.to_string()))
     }

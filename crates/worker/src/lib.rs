@@ -7,6 +7,7 @@ mod leases;
 mod origin;
 mod permissions;
 mod public_url;
+mod reaper;
 mod response;
 mod schedules;
 mod settler;

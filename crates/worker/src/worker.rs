@@ -15,6 +15,7 @@ use vestibule_runtime::{CachedJobQueue, Directory, JobQueues};
 
 use crate::dispatcher::{CallObserver, Dispatcher, Stopped};
 use crate::public_url::PublicUrl;
+use crate::reaper;
 use crate::schedules::Scheduler;
 use crate::target::CallParts;
 use crate::webhooks::{JobEvents, Queues, Watcher};
@@ -67,6 +68,7 @@ impl Worker {
     pub async fn run(&self, stop: impl Future<Output = ()>) -> Stopped {
         let mut stop = pin!(stop);
         let schedules = tokio::spawn(Scheduler::new(self.job_queues.clone()).run());
+        let reaping = tokio::spawn(reaper::run(self.job_queues.clone()));
         let (events, publish) = JobEvents::new(self.job_queues.clone());
         let publishing = tokio::spawn(publish);
         let queues = self.queues.clone();
@@ -94,6 +96,7 @@ impl Worker {
             }
         }
         schedules.abort();
+        reaping.abort();
         watching.inspect(JoinHandle::abort);
         drop(followed);
         let mut stopped = Stopped::default();

@@ -116,6 +116,7 @@ suite! {
         j13_drained_orders_can_be_submitted_again,
         only_an_empty_job_queue_is_removed,
         j03_removed_job_queue_accepts_no_jobs,
+        expired_results_are_removed_in_batches,
         j14_dead_letters_are_listed,
         j14_deleted_dead_letter_has_no_duplicates,
         j14_replayed_job_goes_to_the_end,

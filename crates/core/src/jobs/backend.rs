@@ -104,6 +104,9 @@ pub trait JobStore: Send + Sync {
     async fn remove(&self, settings: &JobQueueSettings) -> BackendResult<bool>;
     /// Lets a job queue accept jobs that was removed before. Otherwise [`super::REMOVED_SECONDS`] have to pass (J3).
     async fn create(&self, settings: &JobQueueSettings) -> BackendResult<()>;
+    /// Removes up to [`super::JOB_REAP_BATCH`] of everything that has expired, as every operation does: results, dead letters, jobs that
+    /// are too old. `true` if there is more.
+    async fn reap(&self, settings: &JobQueueSettings) -> BackendResult<bool>;
     /// The statistics of a job queue.
     async fn stats(&self, settings: &JobQueueSettings) -> BackendResult<JobStats>;
 }

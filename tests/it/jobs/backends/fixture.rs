@@ -277,6 +277,10 @@ impl JobQueueFixture<'_> {
         self.fixture.backend.store().create(&self.settings).await.unwrap();
     }
 
+    pub(crate) async fn reap(&self) -> bool {
+        self.fixture.backend.store().reap(&self.settings).await.unwrap()
+    }
+
     pub(crate) async fn stats(&self) -> JobStats {
         self.fixture.backend.store().stats(&self.settings).await.unwrap()
     }

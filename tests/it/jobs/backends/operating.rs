@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vestibule_core::jobs::{
-    Canceled, DRAIN_BATCH, DeadLetterPosition, Drained, Enqueued, FailureReason, JOB_BATCH, JobState,
+    Canceled, DRAIN_BATCH, DeadLetterPosition, Drained, Enqueued, FailureReason, JOB_BATCH, JOB_REAP_BATCH, JobState,
     JobStats, JobView, NewJob, REMOVED_SECONDS, REPLAY_BATCH, ReplayedAll,
 };
 
@@ -120,6 +120,33 @@ pub(super) async fn j03_removed_job_queue_accepts_no_jobs(fixture: &JobsFixture)
     assert!(queue.remove().await);
     queue.advance_seconds(REMOVED_SECONDS);
     assert_eq!(queue.enqueue(job(1, None)).await, Enqueued::Accepted, "it is not refused for ever");
+}
+
+/// As every operation removes a batch, the clock steps back to show what one has left.
+pub(super) async fn expired_results_are_removed_in_batches(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({ "concurrency": 1000, "result_ttl": 60, "retention": 60 }));
+    let batch = JOB_REAP_BATCH as u64;
+    queue.enqueue_numbers(0..batch + 1, None).await;
+    while let (_, leases) = queue.start().await
+        && !leases.is_empty()
+    {
+        for lease in leases {
+            queue.acknowledge(lease).await;
+        }
+    }
+    assert!(!queue.reap().await);
+    queue.advance_seconds(60);
+    assert!(queue.reap().await);
+    assert!(!queue.reap().await);
+    queue.step_back_seconds(1);
+    for number in [0, batch] {
+        assert_eq!(queue.view(number).await, None);
+    }
+    queue.enqueue(job(1_000, None)).await;
+    let lease = queue.start_one().await;
+    queue.extend_by(lease, 100).await;
+    queue.advance_seconds(61);
+    assert!(!queue.reap().await, "a job that runs is never too old");
 }
 
 pub(super) async fn j14_dead_letters_are_listed(fixture: &JobsFixture) {

@@ -378,6 +378,7 @@ impl Run {
     /// Compares the statistics and one job, or all jobs.
     async fn compare(&mut self, thoroughly: bool) {
         let stats = both!(self, store().stats(&self.settings));
+        both!(self, store().reap(&self.settings));
         let counters = stats.counters;
         let ended = counters.acknowledged + counters.canceled;
         assert!(

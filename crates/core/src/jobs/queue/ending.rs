@@ -270,6 +270,16 @@ impl JobQueue {
         self.state_of(sequence)
     }
 
+    /// Removes up to [`JOB_REAP_BATCH`] of everything that has expired, and says whether there is more.
+    pub fn reap_batch(&mut self, now: Micros, settings: &JobQueueSettings) -> bool {
+        self.reap(now, settings);
+        self.leased.first().is_some_and(|(until, _)| *until <= now)
+            || older(&self.unfinished, now, settings.retention).any(|sequence| self.is_waiting(sequence))
+            || older(&self.completed, now, settings.result_seconds()).next().is_some()
+            || older(&self.dead, now, settings.dead_letter_retention).next().is_some()
+            || older(&self.delivered, now, DELIVERED_SECONDS).next().is_some()
+    }
+
     /// Removes up to [`JOB_REAP_BATCH`] of everything that has expired.
     pub(super) fn reap(&mut self, now: Micros, settings: &JobQueueSettings) {
         // J13: the pause of an operator takes the place of one that a handler asked for.

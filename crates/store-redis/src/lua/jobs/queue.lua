@@ -499,6 +499,14 @@ do
     if not is_clean or state[2] ~= settings.lifetimes then reap(state[2]) end
   end
 
+  -- Returns 1 if something is left that has expired, else 0.
+  function jobs.has_expired()
+    if expires_at > now then return 0 end
+    local left = #expired(LEASED, 0) + #waiting(ago(settings.retention), 1) + #expired(COMPLETED, settings.result_seconds)
+      + #expired(DEAD, settings.dead_letter_retention) + #expired(DELIVERED, jobs.DELIVERED)
+    return left > 0 and 1 or 0
+  end
+
   -- Writes what the operation changed of the state.
   local function save()
     flush()

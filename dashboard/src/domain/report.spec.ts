@@ -43,3 +43,8 @@ test('peaks are those of the time of the event', () => {
   expect(peaksOf(gap, 0, 1000, 0).joined, 'the last point has the visitors of three steps').toEqual({ value: 5, at: 0 })
   expect(peaksOf({ ...history, points: [[600, null, null, null, null, null]] }, 0, 1000, 0), 'nothing was recorded').toEqual({})
 })
+
+test('a number that is not known is no peak of 0', () => {
+  const history: QueueHistory = { step_seconds: 60, columns: [], points: [[0, 40, 2, 10, null, null]] }
+  expect(peaksOf(history, 0, 60, 0)).toEqual({ waiting: { value: 40, at: 0 }, active: { value: 2, at: 0 }, freeSlots: 0.8 })
+})

@@ -79,7 +79,8 @@ export function peaksOf({ points, step_seconds: step }: QueueHistory, from: numb
   const isRecorded = (point: (number | null)[]) => typeof point[COLUMN.waiting] === 'number'
   const within = points.filter((point) => isRecorded(point) && value(point, 'at') + step > from && value(point, 'at') <= to)
   const peak = (column: 'waiting' | 'active' | 'joined' | 'admitted'): Peak | undefined => {
-    const highest = within.toSorted((one, other) => value(other, column) - value(one, column))[0]
+    const known = within.filter((point) => typeof point[COLUMN[column]] === 'number')
+    const highest = known.toSorted((one, other) => value(other, column) - value(one, column))[0]
     if (!highest) return undefined
     const perMinute = column === 'joined' || column === 'admitted' ? 60 / step : 1
     return { value: value(highest, column) * perMinute, at: value(highest, 'at') }

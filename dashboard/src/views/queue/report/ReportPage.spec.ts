@@ -14,13 +14,15 @@ import ReportPage from './ReportPage.vue'
 const EVENT: QueueEvent = { id: 'sale', name: 'Spring sale', starts_at: '2027-03-04T10:00:00Z', ends_at: '2027-03-04T14:00:00Z', order: 'arrival', suspended: false }
 const START = Date.parse(EVENT.starts_at) / 1000
 
+const POINTS: (number | null)[][] = [[START, 800, 50, 100, 300, 60], [START + 60, 900, 100, 100, 160, 90]]
+
 /** Mounts the report of the event, or of the queue, as a viewer. */
-async function show(event: string | undefined, answer: QueueReport | Response): Promise<ApiRequest[]> {
+async function show(event: string | undefined, answer: QueueReport | Response, points = POINTS): Promise<ApiRequest[]> {
   const requests = mockApi({
     'GET /api/v1/queues/acme-tour': settings({ events: [EVENT] }),
     'GET /api/v1/queues/acme-tour/report': answer,
     'GET /api/v1/queues/acme-tour/events/sale/report': answer,
-    'GET /api/v1/queues/acme-tour/history': { step_seconds: 60, columns: [], points: [[START, 800, 50, 100, 300, 60], [START + 60, 900, 100, 100, 160, 90]] },
+    'GET /api/v1/queues/acme-tour/history': { step_seconds: 60, columns: [], points },
   })
   signInAs('viewer')
   const now = stats({ at: START + 14_700 })
@@ -47,6 +49,12 @@ test('the report shows the funnel, the waits and the peaks', async () => {
   // One step before the counted time: a point has the time of the beginning of its minute.
   const from = Date.parse('2027-03-04T09:29:10Z') / 1000 - 300
   expect(requests.map(({ line }) => line)).toContain(`GET /api/v1/queues/acme-tour/history?step=minute&from=${from}`)
+})
+
+test('a peak that is not known is not 0', async () => {
+  await show('sale', report(), [[START, 800, 50, 100, null, null]])
+  expect(row('Waiting visitors')[0]).toBe('800')
+  expect(row('Arrivals per minute')).toEqual(['–', '–'])
 })
 
 test('an incomplete report says so', async () => {

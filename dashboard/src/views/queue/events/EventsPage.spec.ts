@@ -261,6 +261,25 @@ test('an error of the server is shown at its field', async () => {
   expect(getElement('[role="dialog"] [role="alert"]').textContent).not.toContain('ends_at')
 })
 
+test('an error of a time goes away when a time is corrected', async () => {
+  const errors = [{ field: 'events[1].ends_at', code: 'event_duration', detail: 'must be 60 seconds to 30 days after starts_at' }, { field: 'events[1].id', code: 'empty', detail: 'is empty' }]
+  await events('2027-03-04T08:00:00Z', {}, 'operator', undefined, [], () => problemResponse(422, 'validation_failed', { errors }))
+  await press('Add an event')
+  const invalid = () => [...document.querySelectorAll('[role="dialog"] .field.invalid')].map((field) => field.querySelector('label')!.textContent)
+  const correct = async () => {
+    const [, end] = document.querySelectorAll<HTMLInputElement>('[role="dialog"] input[type="datetime-local"]')
+    end!.value = end!.value.replace(/T\d\d/, 'T23')
+    end!.dispatchEvent(new Event('input'))
+    await flushPromises()
+  }
+  await submit()
+  expect(invalid()).toEqual(['ID', 'End'])
+  await correct()
+  expect(invalid(), 'the ID is still wrong').toEqual(['ID'])
+  await submit()
+  expect(invalid(), 'the server says it again').toEqual(['ID', 'End'])
+})
+
 test('an error opens its collapsed field, which can be closed', async () => {
   const errors = ['draw_seconds', 'salt', 'key', 'order'].map((name) => ({ field: `events[0].${name}`, code: 'invalid', detail: `wrong ${name}` }))
   await events('2027-03-04T08:00:00Z', { events: [DRAW] }, 'operator', { phase: 'idle', tickets: 0 }, [], () => problemResponse(422, 'validation_failed', { errors }))

@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest'
 
 import type { InvitationBatch, QueueSettings } from '@/api/types'
 import { zone } from '@/i18n'
+import { useConfirmationStore } from '@/stores/confirmation'
 import { useStatsStore } from '@/stores/stats'
 import { mockApi, problemResponse, type ApiRequest } from '@/testing/api'
 import { settings, stats } from '@/testing/fixtures'
@@ -38,6 +39,14 @@ const changes = (requests: ApiRequest[]) => requests.filter(({ line }) => line.s
 
 async function press(text: string): Promise<void> {
   getElement<HTMLButtonElement>('button', text).click()
+  await flushPromises()
+}
+
+/** Chooses who can join, and answers the question about it. */
+async function choose(label: string, isConfirmed = true): Promise<void> {
+  getElement('label', label).querySelector('input')!.click()
+  await flushPromises()
+  useConfirmationStore().pending!.answer(isConfirmed)
   await flushPromises()
 }
 
@@ -99,6 +108,15 @@ test('a new batch gets the next number', async () => {
   await submit()
   const added = { number: 8, id: 'press', head_start: 60, count: 20, revoked: false, until: '2027-03-05T11:00:00Z' }
   expect(changes(requests)).toEqual([{ invitations: [FANS, added] }])
+})
+
+test('the ID of a new batch follows its name', async () => {
+  const requests = await invitations({ invitations: [] })
+  await press('Add batch')
+  await type('Name', 'Fan club Köln')
+  await type('Codes', '20')
+  await submit()
+  expect(changes(requests)).toMatchObject([{ invitations: [{ id: 'fan-club-koeln', name: 'Fan club Köln' }] }])
 })
 
 test('a time that is half typed is rejected, not left out', async () => {
@@ -168,24 +186,40 @@ test('codes are downloaded in parts', async () => {
 test('invited-only access without a valid batch is a warning', async () => {
   const requests = await invitations({ access: 'invited', invitations: [{ ...FANS, revoked: true }] })
   expect(page.text()).toContain('Nobody can join')
-  getElement('label', 'Anyone').querySelector('input')!.click()
-  await flushPromises()
+  await choose('Anyone')
   expect(changes(requests)).toEqual([{ access: 'anyone' }])
+})
+
+test('who can join is changed after a confirmation', async () => {
+  const asked = async (label: string) => {
+    getElement('label', label).querySelector('input')!.click()
+    await flushPromises()
+    return useConfirmationStore().pending?.body
+  }
+  const requests = await invitations()
+  expect(await asked('Invited visitors only')).toBe('Newcomers without a valid code see a page that asks for one. Visitors in line keep their positions.')
+  await choose('Invited visitors only', false)
+  expect(changes(requests)).toEqual([])
+  expect(getElement('fieldset.radios label:has(:checked) strong').textContent).toBe('Anyone')
+  await choose('Invited visitors only')
+  expect(changes(requests)).toEqual([{ access: 'invited' }])
+  page.unmount()
+  await invitations({ invitations: [{ ...FANS, revoked: true }] })
+  expect(await asked('Invited visitors only')).toContain('no batch of codes is valid now')
+  page.unmount()
+  await invitations({ access: 'invited' })
+  expect(await asked('Anyone')).toContain('Everyone can join')
 })
 
 test('access that could not be changed is shown as it is', async () => {
   const responses = [problemResponse(412, 'revision_mismatch'), Response.json(settings({ invitations: [FANS], access: 'invited', revision: 8 }))]
   await invitations({}, 'operator', () => responses.shift()!)
   const chosen = () => getElement('fieldset.radios label:has(:checked) strong').textContent
-  const choose = async () => {
-    getElement('label', 'Invited visitors only').querySelector('input')!.click()
-    await flushPromises()
-  }
   expect(chosen()).toBe('Anyone')
-  await choose()
+  await choose('Invited visitors only')
   expect(page.find('[role="alert"]').exists()).toBe(true)
   expect(chosen()).toBe('Anyone')
-  await choose()
+  await choose('Invited visitors only')
   expect(page.find('[role="alert"]').exists()).toBe(false)
   expect(chosen()).toBe('Invited visitors only')
 })

@@ -73,6 +73,8 @@ pub(crate) struct QueueStats {
     oldest_wait_seconds: Option<u64>,
     /// Whether the queue recovers lost state from tickets and admits nobody new.
     recovering: bool,
+    /// When attack mode ends, in seconds since 1970; `null` if it is off.
+    attack_mode_until: Option<u64>,
 }
 
 /// The phase of a scheduled queue.
@@ -171,6 +173,7 @@ impl QueueStats {
             drained_in_seconds: drained.filter(|_| mode == Mode::Draining),
             oldest_wait_seconds: oldest(&stats),
             recovering: stats.recovering,
+            attack_mode_until: stats.attack_mode_until.map(Micros::seconds),
         })
     }
 }

@@ -3903,6 +3903,11 @@ export interface components {
              * @description Time of the statistics in seconds since 1970, by the clock of the store.
              */
             at: number;
+            /**
+             * Format: int64
+             * @description When attack mode ends, in seconds since 1970; `null` if it is off.
+             */
+            attack_mode_until?: number | null;
             drained_in_seconds?: components["schemas"]["Wait"] | null;
             /** @description The mode that the line follows now: for a scheduled queue that of its phase, otherwise `mode`. */
             effective_mode: string;

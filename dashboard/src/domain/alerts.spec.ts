@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { stats } from '@/testing/fixtures'
 
-import { byAlert, alertFor } from './alerts'
+import { alertFor, byAlert, isQuotaInUse } from './alerts'
 
 test('a healthy queue has no alert', () => {
   expect(alertFor(stats())).toBeUndefined()
@@ -20,7 +20,12 @@ test('alerts follow from the stats', () => {
   expect(alertFor(stats({ waiting: 1, mode: 'paused' }))).toBe('paused')
   expect(alertFor(stats({ waiting: 5, wait_seconds: { p50: 1801, p90: 2000 } }))).toBe('long_wait')
   expect(alertFor(stats({ waiting: 5, oldest_wait_seconds: 1801 }))).toBe('long_wait')
-  expect(alertFor(stats({ waiting: 5, active: 100 }))).toBe('full')
+})
+
+test('a quota that is in use is a state and no alert', () => {
+  const full = { waiting: 5, active: 100 }
+  expect([alertFor(stats(full)), isQuotaInUse(stats(full))]).toEqual([undefined, true])
+  for (const other of [{ active: 99 }, { active: 101 }, { waiting: 0 }, { mode: 'paused' as const }, { active: 0, quota: 0 }]) expect(isQuotaInUse(stats({ ...full, ...other }))).toBe(false)
 })
 
 test('an unknown rate is not a stalled line', () => {
@@ -32,7 +37,7 @@ test('an unknown rate is not a stalled line', () => {
 
 test('a line is not stalled while all slots are taken', () => {
   const slow = { waiting: 5, admitted_per_minute: 0, quota: 1 }
-  expect(alertFor(stats({ ...slow, active: 1 }))).toBe('full')
+  expect(alertFor(stats({ ...slow, active: 1 }))).toBeUndefined()
   expect(alertFor(stats({ ...slow, active: 0 }))).toBe('stalled')
 })
 

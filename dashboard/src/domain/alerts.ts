@@ -10,11 +10,11 @@ const STALLED_AFTER = 2 * 60
 const RATE_SPAN = 60
 
 /** Alerts, the most urgent first. */
-export const ALERTS = ['recovering', 'stalled', 'no_quota', 'bypassed', 'over_quota', 'paused', 'long_wait', 'full'] as const
+export const ALERTS = ['recovering', 'stalled', 'no_quota', 'bypassed', 'over_quota', 'paused', 'long_wait'] as const
 export type Alert = (typeof ALERTS)[number]
 
-/** Severity of each alert. A plain one needs no action. */
-export const SEVERITY: Record<Alert, 'bad' | 'warn' | 'plain'> = {
+/** Severity of each alert. */
+export const SEVERITY: Record<Alert, 'bad' | 'warn'> = {
   recovering: 'bad',
   stalled: 'bad',
   no_quota: 'bad',
@@ -22,7 +22,6 @@ export const SEVERITY: Record<Alert, 'bad' | 'warn' | 'plain'> = {
   over_quota: 'warn',
   paused: 'warn',
   long_wait: 'warn',
-  full: 'plain',
 }
 
 /** The most urgent alert of a queue, if any. */
@@ -37,8 +36,12 @@ export function alertFor(stats: QueueStats): Alert | undefined {
   if (isOpen && waiting > 0 && isStalled && (stats.admissions_every ?? 0) <= RATE_SPAN) return 'stalled'
   if (active > quota && mode !== 'bypass') return 'over_quota'
   if (stats.mode === 'paused' && waiting > 0) return 'paused'
-  if (longestWait(stats) > LONG_WAIT) return 'long_wait'
-  return isOpen && waiting > 0 && active >= quota ? 'full' : undefined
+  return longestWait(stats) > LONG_WAIT ? 'long_wait' : undefined
+}
+
+/** Whether visitors wait for sessions to end, because all slots are taken. */
+export function isQuotaInUse({ waiting, active, quota, effective_mode: mode }: QueueStats): boolean {
+  return admits(mode) && waiting > 0 && quota > 0 && active === quota
 }
 
 /** Sorts `show-2` before `show-10`. */

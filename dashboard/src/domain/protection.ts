@@ -31,6 +31,9 @@ const LIMIT_MAX = 60_000
 /** Limits that a slider offers within a power of ten. */
 const STEPS = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9]
 
+/** Whether attack mode, which ends at `until`, is on at `now`, in seconds since 1970. */
+export const isInAttackMode = (until: number | null | undefined, now: number) => (until ?? 0) > now
+
 /** A limit of joins, or `null` for none. */
 export type Limit = number | null
 

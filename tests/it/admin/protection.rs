@@ -38,6 +38,8 @@ async fn attack_mode_is_started_extended_and_ended(backoffice: Backoffice) {
     let report = root.get("/queues/tour/protection").await.json();
     assert_eq!((&report["attack_mode_until"], &report["pre_ticket_required"]), (&json!(now + 1800), &json!(true)));
     assert_eq!(report["difficulty"], 4, "of the first join of a network");
+    assert_eq!(root.get("/queues/tour/stats").await.json()["attack_mode_until"], now + 1800);
+    assert_eq!(root.get("/stats").await.json()["queues"][0]["attack_mode_until"], now + 1800);
     assert_eq!(report["mode"], "monitor", "the settings stay");
     assert_eq!(root.get("/queues/tour").await.json()["revision"], before["revision"]);
     backoffice.advance_seconds(600);

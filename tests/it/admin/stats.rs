@@ -103,7 +103,7 @@ async fn queue_stats_summarize_the_line(backoffice: Backoffice) {
         "queue": "tour", "tenant": "acme", "name": "The tour", "mode": "open", "revision": 1, "at": backoffice.now(),
         "waiting": 3, "active": 4, "quota": 4, "admissions_every": null, "utilization": 1.0, "joined_per_minute": 6.0,
         "admitted_per_minute": 0.0, "oldest_wait_seconds": 19, "drained_in_seconds": null, "recovering": false,
-        "effective_mode": "open", "event": null,
+        "effective_mode": "open", "event": null, "attack_mode_until": null,
     });
     expected["wait_seconds"] = wait;
     assert!((19..=20).contains(&stats["oldest_wait_seconds"].as_u64().unwrap()), "{stats}");

@@ -76,6 +76,13 @@ test('a scheduled queue shows what it does now', async () => {
   expect(page.findAll('tbody tr').filter((row) => row.text().includes('and 3 in the lobby'))).toHaveLength(1)
 })
 
+test('what limits a line is a state and no alert', async () => {
+  signInAs()
+  await overview(queue('sale', { waiting: 9, active: 100, attack_mode_until: 1_790_000_600 }))
+  expect(page.findAll('tbody .badges .badge').map((badge) => badge.text())).toEqual(['Open', 'Attack mode', 'Quota in use'])
+  expect([page.find('tbody .alert-cell').text(), page.findAll('.totals dd').at(-1)?.text()]).toEqual(['', '0'])
+})
+
 test('the empty state depends on the role', async () => {
   signInAs('operator')
   await overview()

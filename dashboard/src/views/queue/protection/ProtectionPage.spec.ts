@@ -3,6 +3,7 @@ import { defineComponent, h } from 'vue'
 import { expect, test } from 'vitest'
 
 import type { QueueProtection, QueueSettings } from '@/api/types'
+import { zone } from '@/i18n'
 import { useConfirmationStore } from '@/stores/confirmation'
 import { useFreshnessStore } from '@/stores/freshness'
 import { useStatsStore } from '@/stores/stats'
@@ -142,6 +143,16 @@ test('attack mode shows the time left and ends early', async () => {
   expect(text()).toContain('It ends in 10 min.')
   await press('End now')
   expect(sent(requests, 'DELETE')).toHaveLength(1)
+})
+
+test('limits of joins are what they are in attack mode', async () => {
+  const limits = () => getElement('.pairs > div', 'Limits of joins').querySelector('dd')!.textContent
+  await open()
+  expect(limits()).toBe('Monitor')
+  page.unmount()
+  zone.value = 'UTC'
+  await open({ attack_mode_until: AT + 600 })
+  expect(limits()).toBe('Enforced and halved until 21 Sept, 14:23')
 })
 
 test('unreliable addresses are a banner', async () => {

@@ -30,7 +30,7 @@ export function useScope(): Scope {
   const store = useTenantsStore()
   const role = ref<Role>('viewer')
   const selected = ref<string[]>([])
-  const options = computed(() => store.tenants.map(({ id, name }) => ({ value: id, label: name, note: id })))
+  const options = computed(() => store.tenants.map(({ id }) => ({ value: id, label: store.nameOf(id), note: id })))
   const value = computed(() => ({ role: role.value, tenants: role.value === 'superuser' ? [] : selected.value }))
 
   function reset(from: Role | { role: Role; tenants: readonly string[] }): void {

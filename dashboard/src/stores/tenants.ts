@@ -1,6 +1,7 @@
 import { computed, ref } from 'vue'
 import { defineStore } from 'pinia'
 
+import { shownName } from '@/domain/shown-name'
 import { listTenants } from '@/api/tenants'
 import type { TenantView } from '@/api/types'
 
@@ -8,7 +9,7 @@ import type { TenantView } from '@/api/types'
 export const useTenantsStore = defineStore('tenants', () => {
   const tenants = ref<TenantView[]>([])
   const isLoaded = ref(false)
-  const names = computed(() => new Map(tenants.value.map(({ id, name }) => [id, name])))
+  const names = computed(() => new Map(tenants.value.map(({ id, name }) => [id, shownName(name, id)])))
 
   async function load(): Promise<void> {
     tenants.value = (await listTenants()).tenants

@@ -5,6 +5,7 @@ import { listQueueStats } from '@/api/stats'
 import type { QueueStats } from '@/api/types'
 import { useStatsStore } from '@/stores/stats'
 import { usePreferencesStore } from '@/stores/preferences'
+import { useTenantsStore } from '@/stores/tenants'
 import { mountApp, signInAs } from '@/testing/mount'
 import { stats } from '@/testing/fixtures'
 import { mockApi } from '@/testing/api'
@@ -81,6 +82,13 @@ test('what limits a line is a state and no alert', async () => {
   await overview(queue('sale', { waiting: 9, active: 100, attack_mode_until: 1_790_000_600 }))
   expect(page.findAll('tbody .badges .badge').map((badge) => badge.text())).toEqual(['Open', 'Attack mode', 'Quota in use'])
   expect([page.find('tbody .alert-cell').text(), page.findAll('.totals dd').at(-1)?.text()]).toEqual(['', '0'])
+})
+
+test('a name that stands for the host is shown as the ID', async () => {
+  signInAs()
+  useTenantsStore().tenants = [{ id: 'site', name: '{host}' }]
+  await overview(queue('shop', { tenant: 'site', name: '{host}' }))
+  expect(page.find('tbody th').text()).toBe('shopsite · shop')
 })
 
 test('the empty state depends on the role', async () => {

@@ -29,6 +29,13 @@ test.each([
   expect(buttons()).toEqual(expected)
 })
 
+test('a tenant whose name stands for the host is shown by its ID', async () => {
+  mockApi({ 'GET /api/v1/tenants': { tenants: [{ id: 'site', name: '{host}' }] } })
+  await open('superuser', null)
+  expect(buttons()).toContain('Remove site')
+  expect(document.body.textContent).not.toContain('{host}')
+})
+
 test('a tenant with queues is not removed', async () => {
   const requests = mockApi({ 'GET /api/v1/tenants': { tenants } })
   await open('superuser', null)

@@ -1,5 +1,6 @@
 import { flattenChanges } from '@/domain/changes'
 import { drawEndOf, lobbyOf, secondsOf } from '@/domain/events'
+import { shownName } from '@/domain/shown-name'
 import { count, settingValue, t, te } from '@/i18n'
 import { changedName, phaseName } from '@/i18n/names'
 import { searchAudit } from '@/api/audit'
@@ -44,7 +45,7 @@ async function readPages(queue: string, action: string, from: number): Promise<A
  * The phases of events as annotations, oldest first. Suspended events have none, a draw without the value of its beacon does not run, and nothing
  * happened before an event was added or while the queue did not follow its events, as far as these changes and its present mode tell.
  */
-export function phasesOf(events: readonly QueueEvent[], { name: queueName, mode }: Pick<QueueStats, 'name' | 'mode'>, changes: readonly AuditEvent[] = []): Annotation[] {
+export function phasesOf(events: readonly QueueEvent[], { queue, name, mode }: Pick<QueueStats, 'queue' | 'name' | 'mode'>, changes: readonly AuditEvent[] = []): Annotation[] {
   const added = additionsIn(changes)
   const modeAt = modesIn(changes, mode)
   const phases = events.filter(({ suspended }) => !suspended).flatMap((event) =>
@@ -54,7 +55,7 @@ export function phasesOf(events: readonly QueueEvent[], { name: queueName, mode 
       ...(drawEndOf(event) < secondsOf(event.ends_at) ? [['running', drawEndOf(event)] as const] : []),
       ['ending', secondsOf(event.ends_at)],
     ] as const).map(([phase, at]) =>
-      ({ id: `${event.id} ${phase}`, at, kind: 'phase' as const, text: `${event.name ?? queueName}: ${phaseName(phase, event.order !== 'arrival')}` }))
+      ({ id: `${event.id} ${phase}`, at, kind: 'phase' as const, text: `${shownName(event.name ?? name, queue)}: ${phaseName(phase, event.order !== 'arrival')}` }))
       .filter(({ at }) => at >= (added(event.id) ?? 0) && modeAt(at) === 'scheduled'))
   return phases.toSorted((one, other) => one.at - other.at)
 }

@@ -1,5 +1,6 @@
 import { currentEvent, idleMode, phaseOf, secondsOf } from '@/domain/events'
 import { admits } from '@/domain/modes'
+import { shownName } from '@/domain/shown-name'
 import { count, dateTime, duration, languageName, t, wait } from '@/i18n'
 import { modeName } from '@/i18n/names'
 import type { EventStats, MessagePatch, Mode, OperatorMessage, QueueSettings, QueueStats } from '@/api/types'
@@ -31,7 +32,7 @@ export type Line = Pick<QueueStats, 'waiting' | 'active' | 'quota' | 'mode' | 'w
 export function lineOf(settings: QueueSettings, stats: QueueStats, now: number): Line {
   const [event, idle] = [currentEvent(settings, now, stats.waiting), idleMode(settings, now, stats.waiting)]
   const phase = event && phaseOf(event, now)
-  const ahead = event && (phase === 'lobby' || phase === 'draw') ? { name: event.name ?? settings.name, phase, starts_at: secondsOf(event.starts_at) } : undefined
+  const ahead = event && (phase === 'lobby' || phase === 'draw') ? { name: shownName(event.name ?? settings.name, settings.id), phase, starts_at: secondsOf(event.starts_at) } : undefined
   return { ...stats, mode: stats.effective_mode, rate: settings.admissions_per_minute, idleMode: idle, ahead }
 }
 

@@ -69,6 +69,7 @@ async fn waiting_jobs_are_canceled_and_drained(backoffice: Backoffice) {
         "{}",
         first.text()
     );
+    assert!(!first.text().contains("order"), "none are held: {}", first.text());
     let drained = root.confirmed(Method::POST, "/job-queues/mails/drain", None).await;
     assert_eq!(drained.json(), json!({ "canceled": 250, "complete": true }));
     let stats = root.get("/job-queues/mails/stats").await.json();
@@ -198,7 +199,7 @@ async fn several_dead_letters_are_deleted_at_once(backoffice: Backoffice) {
     }
     let first = root.post(path, json!({ "all": true })).await;
     let consequence = first.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
-    assert!(consequence.contains("(68) will be deleted"), "{consequence}");
+    assert!(consequence.contains("(68) will be deleted") && !consequence.contains("order"), "{consequence}");
     let all = root.confirmed(Method::POST, path, Some(json!({ "all": true }))).await;
     assert_eq!(all.json(), json!({ "deleted": 68, "complete": true }), "{}", all.text());
     let stats = root.get("/job-queues/mails/stats").await.json();
@@ -261,6 +262,12 @@ async fn held_orders_are_resolved_and_never_replayed(backoffice: Backoffice) {
     assert_eq!(root.get(&path).await.json()["resolution"], "placed");
     let unknown = format!("/job-queues/orders.fifo/dead-letters/{}/resolve", JobId::random());
     root.post(&unknown, json!({ "outcome": "placed" })).await.assert_code("unknown_dead_letter");
+    let asked = async |path: &str, body: Option<Value>| {
+        let path = format!("/job-queues/orders.fifo/{path}");
+        backoffice.root().send(Method::POST, &path, &[], body).await.json()["confirmation"]["message"]["code"].clone()
+    };
+    let codes = [asked("drain", None).await, asked("dead-letters/delete", Some(json!({ "all": true }))).await];
+    assert_eq!(codes, ["will_cancel_orders", "will_delete_orders"]);
     let events = root.get("/audit").await.json();
     let resolved = events["events"].as_array().unwrap().iter().find(|it| it["action"] == "job_queue.resolve_order");
     assert_eq!(

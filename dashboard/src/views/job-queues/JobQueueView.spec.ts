@@ -187,3 +187,14 @@ test('only an unchanged test job keeps its idempotency key', async () => {
   expect(third).not.toBe(first)
   expect([posts[2]?.line, posts[2]?.body]).toEqual(['POST /api/v1/job-queues/mails/jobs', 'hello'])
 })
+
+test.each([
+  ['http', `The job ${ID} never runs.`],
+  ['origin', `The order ${ID} is not placed, and its visitor sees that.`],
+] as const)('the question before a job is canceled fits the target %s', async (kind, body) => {
+  const target = kind === 'http' ? { kind, url: 'https://crm.acme.example/jobs' } : { kind }
+  await open('operator', {}, { target })
+  await find(ID)
+  await press('Cancel job')
+  expect(useConfirmationStore().pending?.body).toBe(body)
+})

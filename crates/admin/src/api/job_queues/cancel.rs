@@ -76,7 +76,8 @@ pub(crate) async fn drain_job_queue(
     let (job_queues, cached) = find_editable(&admin, &principal, &id).await?;
     let settings = &cached.settings;
     let stats = job_queues.job_store().stats(settings).await?;
-    let effect = || Code::WillDrainJobQueue.with("job_queue", settings.id.as_str()).with("waiting", stats.waiting);
+    let code = || if settings.holds_orders() { Code::WillCancelOrders } else { Code::WillDrainJobQueue };
+    let effect = || code().with("job_queue", settings.id.as_str()).with("waiting", stats.waiting);
     confirmed(&admin, &principal, &headers, &format!("job_queue.drain {}", settings.id), effect).await?;
     let (started, mut done) = (Instant::now(), DrainedJobs { canceled: 0, complete: false });
     let mut result = Ok(());

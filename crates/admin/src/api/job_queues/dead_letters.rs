@@ -214,7 +214,8 @@ pub(crate) async fn delete_dead_letters(
     let jobs = selection.jobs()?;
     if jobs.is_none() {
         let stats = job_queues.job_store().stats(settings).await?;
-        let effect = || Code::WillDeleteDeadLetters.with("job_queue", settings.id.as_str()).with("dead", stats.dead);
+        let code = || if settings.holds_orders() { Code::WillDeleteOrders } else { Code::WillDeleteDeadLetters };
+        let effect = || code().with("job_queue", settings.id.as_str()).with("dead", stats.dead);
         confirmed(&admin, &principal, &headers, &format!("job_queue.delete_dead_letters {}", settings.id), effect)
             .await?;
     }

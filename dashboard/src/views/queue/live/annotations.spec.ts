@@ -13,7 +13,7 @@ import { annotationsOf, phasesOf, readChanges } from './annotations'
 
 const NOW = 1_790_000_000
 const entry = (at: number, more: Partial<AuditEvent>): AuditEvent => ({ id: `${at}-0`, at, action: 'queue.controls', operator: 'otto', request: 'r', changes: [], outcome: 'done', via: 'api', ...more })
-const QUEUE = { name: 'World tour', mode: 'scheduled' } as const
+const QUEUE = { queue: 'acme-tour', name: 'World tour', mode: 'scheduled' } as const
 const quota = { field: 'quota', from: 100, to: 150 }
 
 test('annotations show who changed what, oldest first', () => {

@@ -133,6 +133,7 @@ test('a gate restart keeps visitors and their order', async ({ serve, browser })
   const [first, second] = pages as [Page, Page]
   await gate.stop()
   for (const page of pages) await expect(part(page, 'offline')).toBeVisible()
+  await expect(part(first, 'offline-notice'), 'the visitor is online').toHaveText(/^No connection to the line\. We keep trying\. /)
   await expect(part(first, 'position')).toHaveText('1')
 
   // The gate was down for less than half of waiting_ttl, so the line goes on where it stopped.

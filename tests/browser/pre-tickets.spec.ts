@@ -31,7 +31,7 @@ test('the styles of a first page apply', async ({ serve, page }) => {
   await expect(page.getByRole('heading', { name: 'One moment' })).toBeVisible()
   await expect(page.getByText('We’re reserving your place in line.')).toBeVisible()
   // Nobody keeps a position that there is not.
-  await expect(page.getByRole('status')).toHaveText('You’re offline. We keep trying.')
+  await expect(page.getByRole('status')).toHaveText('No connection to the line. We keep trying.')
   expect(await page.locator('main').evaluate((main) => getComputedStyle(main).borderRadius)).not.toBe('0px')
   expect(errors.filter((error) => error.includes('Content Security Policy'))).toEqual([])
 })

@@ -580,7 +580,8 @@
   const offline = (on, stale = on) => {
     if (on) {
       const kept = visitedAt + page.hold_seconds * 1000, holds = page.session && !isInLobby(counted ?? page) && kept > Date.now();
-      const text = texts.offline_notice + (holds ? ` ${keptUntil(kept)}` : '');
+      const notice = navigator.onLine ? texts.unreachable_notice : texts.offline_notice;
+      const text = notice + (holds ? ` ${keptUntil(kept)}` : '');
       write('offline-notice', text);
       if (!failures) announce(text);
     }

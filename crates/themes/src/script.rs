@@ -161,6 +161,7 @@ struct DataTexts<'a> {
     last_updated: &'a str,
     position_kept_until: &'a str,
     offline_notice: &'a str,
+    unreachable_notice: &'a str,
 }
 
 /// The data block and the script tags.
@@ -296,6 +297,7 @@ impl<'a> Data<'a> {
                 last_updated: &texts.last_updated,
                 position_kept_until: &texts.position_kept_until,
                 offline_notice: &texts.offline_notice,
+                unreachable_notice: &texts.unreachable_notice,
             },
         }
     }

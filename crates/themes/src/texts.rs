@@ -246,8 +246,10 @@ pub(crate) struct Texts {
     pub(crate) notify: String,
     pub(crate) notify_on: String,
     pub(crate) notify_unsupported: String,
-    /// The script adds until when the position is kept.
+    /// While the device has no network. The script adds until when the position is kept.
     pub(crate) offline_notice: String,
+    /// The same while the device has one, but the gate does not answer.
+    pub(crate) unreachable_notice: String,
     pub(crate) pre_ticket: String,
     /// While the browser solves the challenge of a newcomer.
     pub(crate) prove: String,

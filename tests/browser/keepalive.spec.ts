@@ -6,7 +6,7 @@ import { expect, test } from './server.ts'
 import type { Shop } from './shop.ts'
 
 /** Embeds the script in every page of the shop. */
-function embed(shop: Shop, attributes = '', base = ''): void {
+function embed(shop: Shop, attributes = '', base = '', queueAttribute = `data-queue="${QUEUE}"`): void {
   shop.body = () =>
     `<main><h1>The shop</h1></main>
     <script>
@@ -17,7 +17,7 @@ function embed(shop: Shop, attributes = '', base = ''): void {
           if (window.ownBars) event.preventDefault()
         })
     </script>
-    <script src="${base}/_vestibule/keepalive.js" data-queue="${QUEUE}" ${attributes} defer></script>`
+    <script src="${base}/_vestibule/keepalive.js" ${queueAttribute} ${attributes} defer></script>`
 }
 
 /** Times of the keepalive requests, in milliseconds. */
@@ -47,6 +47,22 @@ test('keepalives extend an active session', async ({ serve, shop, page }) => {
   expect(await events(page)).toContain('alive')
   await expect(page.getByRole('alertdialog')).toHaveCount(0)
 })
+
+for (const [name, attribute] of [['a wrong', 'data-queue="other"'], ['no', '']] as const) {
+  test(`${name} queue is reported once and not asked for again`, async ({ serve, shop, page }) => {
+    embed(shop, '', '', attribute)
+    await page.clock.install()
+    const gate = await serve(queue())
+    const errors: string[] = []
+    page.on('console', (message) => message.type() === 'error' && message.text().startsWith('keepalive.js') && errors.push(message.text()))
+    const times = keepaliveTimes(page)
+    await page.goto(gate.at('shop.localhost', '/'))
+    await expect.poll(() => errors.length).toBe(1)
+    expect(errors[0]).toContain('No queue with this ID on this host.')
+    await page.clock.runFor('01:00')
+    expect([times.length, errors.length]).toEqual([1, 1])
+  })
+}
 
 test('keepalives pause while idle and resume on activity', async ({ serve, shop, page }) => {
   embed(shop)

@@ -57,6 +57,10 @@
     next = Date.now() + 15e3;
     try {
       const s = await (await fetch(url, { method: 'POST', credentials: 'include' })).json();
+      if (s.code == 'unknown_queue') {
+        over = 1;
+        console.error(`keepalive.js: data-queue="${queue}": ` + s.detail);
+      }
       if (s.state == 'admitted') {
         const left = (s.expires_in || 600) * 1e3;
         end = Date.now() + left;

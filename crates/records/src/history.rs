@@ -1,8 +1,8 @@
 //! The history of a queue: one point per minute for a day, and one per five minutes for 30 days.
 //!
 //! A point holds the counters themselves, not their increments. Writing one needs nothing but the
-//! queue, and a missed minute loses no event. A minute without visitors, at the end and since the last
-//! point, writes no point, but the minute itself is recorded once for all queues, so that a minute without visitors and
+//! queue, and a missed minute loses no event. After the first point, a minute without visitors, at the end and since the last
+//! point, writes none, but the minute itself is recorded once for all queues, so that a minute without visitors and
 //! one in which nothing was recorded are told apart. The process that writes a minute also records
 //! what the reports of events are made of.
 
@@ -222,7 +222,7 @@ async fn sample(
     let (logged, mut written) = (LoggedQueue::of(&settings), 0);
     for (step, at) in due {
         let (log, point) = (step.stream(&logged), Point::of(&stats, *at));
-        if stats.waiting + stats.active > 0 || had_visitors(records, &log, &point).await? {
+        if stats.waiting + stats.active > 0 || needs_point(records, &log, &point).await? {
             records.append(&log, &point.to_text()).await?;
             written += 1;
         }
@@ -230,12 +230,16 @@ async fn sample(
     Ok(written)
 }
 
-/// Whether a queue without visitors had some since its last point: else those would be counted in the minute of the next point.
-async fn had_visitors(records: &dyn RecordStore, log: &LogName, point: &Point) -> Result<bool, StoreError> {
+/// Whether a queue without visitors gets a point: the first one, which the next is counted from, or if it had visitors since the
+/// last point, who would otherwise be counted in the minute of the next one.
+async fn needs_point(records: &dyn RecordStore, log: &LogName, point: &Point) -> Result<bool, StoreError> {
     let last = records.entries(log, None, 1).await?.first().and_then(|entry| Point::parse(&entry.text));
-    Ok(match last.filter(|last| last.state_since == point.state_since) {
-        Some(last) => (last.joined, last.admitted, last.attacks) != (point.joined, point.admitted, point.attacks),
-        None => point.joined > 0 || point.admitted > 0 || point.attacks.is_some_and(|attacks| attacks != [0; 3]),
+    Ok(match last {
+        None => true,
+        Some(last) if last.state_since == point.state_since => {
+            (last.joined, last.admitted, last.attacks) != (point.joined, point.admitted, point.attacks)
+        }
+        Some(_) => point.joined > 0 || point.admitted > 0 || point.attacks.is_some_and(|attacks| attacks != [0; 3]),
     })
 }
 

@@ -85,7 +85,8 @@ on_each! {
         concurrent_writers_record_a_minute_once,
         samples_contain_differences,
         unreliable_client_addresses_are_noted_until_reliable,
-        queue_without_visitors_has_no_samples,
+        queue_without_visitors_has_one_point,
+        first_arrivals_of_a_new_queue_are_counted,
         empty_minutes_and_missing_ones_differ,
         brief_visitors_are_in_the_minute_in_which_they_came,
         history_keeps_minutes_a_day_and_five_minutes_a_month,
@@ -154,9 +155,27 @@ async fn samples_contain_differences(stores: &StoreFixture) {
     assert_eq!(later, samples[1..], "what is left out is still what the next is counted from");
 }
 
-async fn queue_without_visitors_has_no_samples(stores: &StoreFixture) {
-    assert_eq!(stores.notice().await, 0);
-    assert_eq!(stores.samples(Step::Minute, START).await, []);
+async fn queue_without_visitors_has_one_point(stores: &StoreFixture) {
+    assert_eq!(stores.notice().await, 2, "a minute and five minutes, which later ones are counted from");
+    for _ in 0..5 {
+        stores.advance_seconds(60);
+        assert_eq!(stores.notice().await, 0);
+    }
+    let samples = stores.samples(Step::Minute, START).await;
+    let seen: Vec<_> = samples.iter().map(|sample| (sample.active, sample.joined)).collect();
+    assert_eq!(seen, [(0, Some(0)); 6]);
+}
+
+async fn first_arrivals_of_a_new_queue_are_counted(stores: &StoreFixture) {
+    stores.notice().await;
+    stores.advance_seconds(600);
+    stores.join(5).await;
+    stores.notice().await;
+    for step in Step::ALL {
+        let samples = stores.samples(step, START).await;
+        let last = samples.last().unwrap();
+        assert_eq!((last.waiting, last.joined, last.admitted), (3, Some(5), Some(2)), "{step:?}");
+    }
 }
 
 async fn empty_minutes_and_missing_ones_differ(stores: &StoreFixture) {

@@ -63,15 +63,16 @@ async fn history_of_a_removed_queue_stays_with_its_tenant(backoffice: Backoffice
         backoffice.tenant(tenant).await;
     }
     let mut root = backoffice.root();
-    for (tenant, samples) in [("acme", 1), ("blue", 0)] {
+    for (tenant, visitors) in [("acme", 3), ("blue", 0)] {
         backoffice.queue("tour", tenant, json!({ "quota": 4 })).await;
         let history = root.get("/queues/tour/history").await.json();
         assert_eq!(history["points"], json!([]), "{tenant}: {history}");
-        backoffice.join("tour", 3 * samples).await;
+        backoffice.join("tour", visitors).await;
         backoffice.advance_seconds(60);
         notice(&backoffice).await;
         let history = root.get("/queues/tour/history").await.json();
-        assert_eq!(history["points"].as_array().unwrap().len(), samples, "{tenant}: {history}");
+        let points = history["points"].as_array().unwrap();
+        assert_eq!((points.len(), &points[0][2]), (1, &json!(visitors)), "{tenant}: {history}");
         root.confirmed(Method::DELETE, "/queues/tour", None).await;
     }
 

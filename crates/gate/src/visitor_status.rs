@@ -114,7 +114,7 @@ pub(crate) fn visitor_status(
     let visitor_status = VisitorStatus {
         queue: settings.id.clone(),
         session: session.map(|session| session.id),
-        support_code: session.map(|session| support_code(session.id, (!admitted).then_some(session.arrival))),
+        support_code: session.map(|session| support_code(session.id, (!admitted && !is_drawn).then_some(session.arrival))),
         state,
         reason: None,
         position,
@@ -139,13 +139,18 @@ pub(crate) fn visitor_status(
 /// The visitor status while the store is unavailable, with the last known position.
 pub(crate) fn unavailable(settings: &Settings, ticket: Option<&Ticket>, now: Micros) -> VisitorStatus {
     let waiting = ticket.filter(|ticket| ticket.admitted_at().is_none());
+    let undrawn = ticket.filter(|ticket| ticket.event().is_none());
+    let code_of = |ticket: &Ticket| {
+        let arrival = undrawn.filter(|it| it.admitted_at().is_none()).map(Ticket::arrival);
+        support_code(ticket.session(), arrival)
+    };
     let full = settings.line.waiting_ttl;
     let poll_after = poll_after(None, None, full.min(30), None, now);
     VisitorStatus {
         session: ticket.map(Ticket::session),
-        support_code: ticket.map(|ticket| support_code(ticket.session(), waiting.map(Ticket::arrival))),
+        support_code: ticket.map(code_of),
         position: waiting.and_then(Ticket::position),
-        joined_at: ticket.filter(|ticket| ticket.event().is_none()).map(|ticket| ticket.arrival().seconds()),
+        joined_at: undrawn.map(|ticket| ticket.arrival().seconds()),
         event: EventStatus::of(settings, now, waiting.is_some()),
         ..VisitorStatus::new(settings.id.clone(), VisitorState::Unavailable, poll_after)
     }

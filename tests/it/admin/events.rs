@@ -285,6 +285,8 @@ async fn drawn_sessions_show_their_number(backoffice: Backoffice) {
     assert_eq!(shown(&listed["sessions"][1]), (json!(late.to_string()), Value::Null, false));
     let found = root.get(&format!("/queues/tour/sessions/{session}")).await.json();
     assert_eq!((&found["position"], shown(&found)), (&json!(1), shown(&listed["sessions"][0])));
+    let code = json!(session.support_code());
+    assert_eq!([&found["support_code"], &listed["sessions"][0]["support_code"]], [&code; 2], "as on the queue page");
 }
 
 async fn draws_need_a_known_sale_key(backoffice: Backoffice) {

@@ -101,6 +101,7 @@ async fn lobby_visitors_join_in_the_order_of_the_draw(setup: StoreSetup) {
         let status = visitor.fetch(&fixture.own("status")).await.json();
         assert_eq!((&status["state"], &status["event"]["phase"]), (&json!("lobby"), &json!("draw")), "{status}");
         assert_eq!(status["session"], session.to_string());
+        assert_eq!(status["support_code"], session.support_code(), "the code with which a visitor checks the draw");
         assert_eq!(status["event"]["number"], draw.number(*session).to_string());
         assert!(status["position"].is_null() && status["joined_at"].is_null(), "{status}");
         assert!(status["expires_in"].as_u64().unwrap() > 30, "present in line");
@@ -115,6 +116,7 @@ async fn lobby_visitors_join_in_the_order_of_the_draw(setup: StoreSetup) {
         assert_eq!((&status["state"], &status["position"]), (&json!("waiting"), &json!(index + 1)), "{status}");
         assert_eq!(status["event"]["number"], draw.number(*session).to_string());
         assert!(status["joined_at"].is_null(), "a drawn arrival is no time");
+        assert_eq!(status["support_code"], session.support_code(), "it stays the one of the lobby");
     }
     let mut late = fixture.visitor();
     late.navigate("/").await;

@@ -98,10 +98,10 @@ struct SessionEntry {
 impl SessionEntry {
     fn of(admin: &Admin, settings: &Settings, list: SessionList, entry: ListedSession) -> Self {
         let arrival = (list == SessionList::Waiting).then_some(entry.at);
-        let Joined { joined_at, number } = Joined::of(admin, settings, entry.session, arrival);
+        let Joined { joined_at, number, support_code } = Joined::of(admin, settings, entry.session, arrival);
         Self {
             session: entry.session.to_string(),
-            support_code: support_code(entry.session, arrival),
+            support_code,
             joined_at,
             number,
             admitted_at: (list == SessionList::Active).then(|| seconds(entry.at)),
@@ -114,14 +114,18 @@ impl SessionEntry {
 struct Joined {
     joined_at: Option<f64>,
     number: Option<String>,
+    /// The long code if it is drawn, with which its visitor checks the draw.
+    support_code: String,
 }
 
 impl Joined {
     fn of(admin: &Admin, settings: &Settings, session: SessionId, arrival: Option<Micros>) -> Self {
         let number = arrival.and_then(|arrival| admin.sale_keys.number(settings, session, arrival));
+        let undrawn = arrival.filter(|_| number.is_none());
         Self {
-            joined_at: arrival.filter(|_| number.is_none()).map(seconds),
+            joined_at: undrawn.map(seconds),
             number: number.map(|number| number.to_string()),
+            support_code: support_code(session, undrawn),
         }
     }
 }
@@ -346,10 +350,10 @@ impl SessionView {
             SessionLocation::Active { admitted_at } => (SessionState::Active, None, None, Some(admitted_at)),
             SessionLocation::Ended => (SessionState::Ended, None, None, None),
         };
-        let Joined { joined_at, number } = Joined::of(admin, settings, session, arrival);
+        let Joined { joined_at, number, support_code } = Joined::of(admin, settings, session, arrival);
         Ok(Some(Self {
             session: session.to_string(),
-            support_code: support_code(session, arrival),
+            support_code,
             state,
             position,
             joined_at,

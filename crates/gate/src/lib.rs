@@ -33,6 +33,7 @@ mod page_cache;
 mod pass;
 mod permits;
 mod pre_tickets;
+mod referring_page;
 mod request;
 mod respond;
 mod response_buffer;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_TYPE, REFERER};
 use http::request::Builder;
 use http::{Method, Request, StatusCode};
 use serde_json::json;
@@ -527,12 +527,39 @@ async fn page_says_that_an_order_beyond_the_limit_was_not_placed() {
     let shop = Shop::open(10, "", "enqueues_per_minute = 1").await;
     let mut visitor = shop.visitor().await;
     assert_eq!(visitor.request(form("/echo"), "seat=1").await.status, StatusCode::OK);
-    let page = visitor.request(form("/echo"), "seat=2").await;
-    assert_eq!(page.status, StatusCode::TOO_MANY_REQUESTS);
-    assert!(page.text().contains("Your order was not placed"), "{}", page.text());
+    for (referer, again) in [
+        ("http://shop.example/basket/7", "/basket/7"),
+        ("http://shop.example/echo?a", "/echo"),
+        ("http://other.example/basket", "/echo"),
+    ] {
+        let page = visitor.request(form("/echo").header(REFERER, referer), "seat=2").await;
+        assert_eq!(page.status, StatusCode::TOO_MANY_REQUESTS);
+        assert!(page.text().contains("Your order was not placed"), "{}", page.text());
+        assert!(page.text().contains(&link_to(again)), "{referer}: {}", page.text());
+    }
     let data = visitor.request(script("/echo"), "seat=3").await;
     assert_eq!((data.status, &data.json()["code"]), (StatusCode::TOO_MANY_REQUESTS, &"too_many_jobs".into()));
     assert_eq!(shop.orders().len(), 1);
+}
+
+/// A link of a page, whose slashes are escaped.
+fn link_to(path: &str) -> String {
+    format!("href=\"{}\"", path.replace('/', "&#x2f;"))
+}
+
+#[tokio::test]
+async fn visitor_tries_again_from_the_page_of_the_form() {
+    let mut shop = Shop::open(10, "", "max_attempts = 1").await;
+    let mut visitor = shop.visitor().await;
+    shop.origin.stop().await;
+    let order = form("/echo").header(REFERER, "http://shop.example/basket");
+    let url = location(&visitor.request(order, "ticket=a").await);
+    wait_until("the order was not placed", LIMIT, async || {
+        visitor.navigate(&url).await.text().contains("Your order was not placed")
+    })
+    .await;
+    let page = visitor.navigate(&url).await;
+    assert!(page.text().contains(&link_to("/basket")), "{}", page.text());
 }
 
 /// J19, even at the level `debug`.

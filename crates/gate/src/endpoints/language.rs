@@ -2,15 +2,15 @@
 //! returns to that page. It works without JavaScript.
 
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, StatusCode, Uri, header};
+use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
-use vestibule_core::settings::normalize_host;
 use vestibule_themes::Language;
 
 use super::QueryParams;
 use crate::cache_headers::set_private_cache;
 use crate::cookies;
 use crate::error::GateError;
+use crate::referring_page::referring_page;
 use crate::request::{LANGUAGE_COOKIE, RequestInfo};
 
 /// Seconds for which a browser keeps the choice: 30 days.
@@ -31,7 +31,10 @@ pub(crate) async fn language(
 ) -> Result<Response, GateError> {
     let language = Language::from_code(&params.language).ok_or(GateError::InvalidQuery)?;
     let location = match params.return_to.as_str() {
-        "" => referring_page(&info).unwrap_or(HeaderValue::from_static("/")),
+        // The page of a first visit is the same for all addresses, so without JavaScript only the browser knows its own.
+        "" => referring_page(&info.headers, info.host.as_deref())
+            .and_then(|page| own_path(page.as_str()))
+            .unwrap_or(HeaderValue::from_static("/")),
         path => own_path(path).ok_or(GateError::InvalidQuery)?,
     };
     let mut response = StatusCode::SEE_OTHER.into_response();
@@ -40,14 +43,6 @@ pub(crate) async fn language(
     headers.insert(header::LOCATION, location);
     cookies::append(headers, LANGUAGE_COOKIE, language.code(), KEPT_SECONDS, None, info.origin.https);
     Ok(response)
-}
-
-/// Path and query of the page of this host that sent the request. The page of a first visit is the same for all addresses, so
-/// without JavaScript only the browser knows its own.
-fn referring_page(info: &RequestInfo) -> Option<HeaderValue> {
-    let referer: Uri = info.header(header::REFERER)?.parse().ok()?;
-    let is_own = normalize_host(referer.authority()?.as_str()) == info.host;
-    referer.path_and_query().filter(|_| is_own).and_then(|page| own_path(page.as_str()))
 }
 
 /// A path of this host, and nothing that a browser takes for another one: browsers read `\\` as `/`, and ignore tabs and

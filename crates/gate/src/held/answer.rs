@@ -4,9 +4,9 @@ use axum::body::Body;
 use axum::response::Response;
 use http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode, header};
 use tracing::warn;
-use vestibule_core::jobs::{Detail, JobResponse};
+use vestibule_core::jobs::JobResponse;
 use vestibule_proxy::prepare_response;
-use vestibule_runtime::{HeldRequest, headers_of_lines};
+use vestibule_runtime::headers_of_lines;
 use vestibule_themes::{JobDetails, JobNews};
 
 use super::order_url::{form_url, with_job};
@@ -54,7 +54,7 @@ pub(super) async fn answer_order(info: &RequestInfo, visit: VisitResult, answer:
     let url = with_job(&info.path, info.query.as_deref(), order.id);
     let reply = match (info.wants_page(), is_submission) {
         (true, true) => Reply::SeeOther(url),
-        (true, false) => page(info, &order, outcome).await,
+        (true, false) => page(info, &order, outcome),
         (false, _) => data(&order, &outcome, url),
     };
     Answer::new(visit, reply)
@@ -63,7 +63,7 @@ pub(super) async fn answer_order(info: &RequestInfo, visit: VisitResult, answer:
 /// The refusal of an order that certainly was not stored. A page says that it was not placed, with the status of the error.
 pub(super) fn not_placed(info: &RequestInfo, visit: VisitResult, error: GateError) -> Answer {
     let reply = if info.wants_page() {
-        let url = Some(retry_url(info, &info.headers));
+        let url = Some(retry_url(info));
         let retry_after = error.retry_after();
         let (news, details) = (JobNews::OrderFailed, JobDetails::default());
         Reply::JobPage(error.status(), JobReport { news, job: None, job_queue: None, url, details, retry_after })
@@ -74,31 +74,23 @@ pub(super) fn not_placed(info: &RequestInfo, visit: VisitResult, error: GateErro
 }
 
 /// Where a visitor whose order was not placed tries again: on the page that sent it, if that is another one of this host, since the
-/// address of an order may accept nothing but orders.
-fn retry_url(info: &RequestInfo, headers: &HeaderMap) -> String {
-    match referring_page(headers, info.host.as_deref()).filter(|page| page.path() != info.path) {
+/// address of an order may accept nothing but orders. Browsers name that page also when they follow the redirect to the status page, and
+/// when a script reloads it.
+fn retry_url(info: &RequestInfo) -> String {
+    match referring_page(&info.headers, info.host.as_deref()).filter(|page| page.path() != info.path) {
         Some(page) => form_url(page.path(), page.query()),
         None => form_url(&info.path, info.query.as_deref()),
     }
 }
 
-/// The headers of an order as it is stored; none if its request is not kept any more.
-async fn stored_headers(order: &Order) -> HeaderMap {
-    let settings = &order.job_queue.settings;
-    let found = order.job_queues.job_store().get(settings, &[order.id], Detail::Contents).await;
-    let view = found.ok().and_then(|views| views.into_iter().next().flatten());
-    let request = view.and_then(|view| HeldRequest::from_payload(&view.payload?));
-    request.map(|request| request.headers).unwrap_or_default()
-}
-
-async fn page(info: &RequestInfo, order: &Order, outcome: OrderOutcome) -> Reply {
+fn page(info: &RequestInfo, order: &Order, outcome: OrderOutcome) -> Reply {
     let news = outcome.news();
     let position = if let OrderOutcome::Pending { position } = outcome { position } else { None };
     let url = match outcome {
         // The page says that the visitor can continue to the brand.
         OrderOutcome::Delivered(response) => Some(response.location.unwrap_or_else(|| "/".to_owned())),
         OrderOutcome::NotKept(response) => response.location,
-        OrderOutcome::Failed => Some(retry_url(info, &stored_headers(order).await)),
+        OrderOutcome::Failed => Some(retry_url(info)),
         OrderOutcome::Placed => Some("/".to_owned()),
         OrderOutcome::Pending { .. } | OrderOutcome::Retrying | OrderOutcome::Response(_) | OrderOutcome::Unknown => {
             None

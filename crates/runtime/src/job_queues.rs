@@ -3,6 +3,7 @@
 #![expect(clippy::missing_errors_doc, reason = "functions without that section return the error of the store")]
 
 mod changes;
+mod dropped_events;
 mod events;
 
 use std::collections::{BTreeMap, HashMap};
@@ -27,7 +28,7 @@ use vestibule_freeze::FreezeAwareInstant;
 use vestibule_records::{DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, RecordStore};
 
 pub use self::changes::{JobQueuesWritten, StorageError};
-use self::events::DroppedEvents;
+use self::dropped_events::DroppedEvents;
 
 /// Age at which the cache is read again.
 const FRESH_FOR: Duration = Duration::from_secs(5);

@@ -1,28 +1,11 @@
 //! Webhook events: they become jobs of the job queues that deliver them, or are dropped.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use tracing::warn;
 use vestibule_core::jobs::{Enqueued, JobBackendError, JobQueueId, JobQueueSettings, NewJob, WebhookEvent};
-use vestibule_freeze::LogRateLimiter;
 
 use super::JobQueues;
-
-/// Minimum time between two log lines about dropped events of a job queue.
-const DROPPED_LINES_EVERY: Duration = Duration::from_secs(10);
-
-/// The webhook events of a job queue that were dropped.
-pub(super) struct DroppedEvents {
-    count: u64,
-    warnings: LogRateLimiter,
-}
-
-impl Default for DroppedEvents {
-    fn default() -> Self {
-        Self { count: 0, warnings: LogRateLimiter::every(DROPPED_LINES_EVERY) }
-    }
-}
 
 /// Why a webhook event is not enqueued.
 #[derive(Debug, thiserror::Error)]

@@ -198,7 +198,7 @@ async fn settings_are_read_again_after_a_change_only() {
     let job_queues = fixture().await;
     job_queues.records.put_document(DocumentKind::JobQueues, "unreadable", "{", 0).await.unwrap();
     let (log, _logging) = Log::begin();
-    let reads = || log.lines("can't be read").len();
+    let reads = || log.lines("cannot be read").len();
     let mails = job_queue("mails");
     for _ in 0..3 {
         assert!(job_queues.read(&mails.id).await.unwrap().is_none());

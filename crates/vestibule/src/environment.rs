@@ -109,8 +109,10 @@ mod tests {
         let warnings = |names: &[&str]| {
             super::misspelled(&Cli::command(), names.iter().map(|name| format!("VESTIBULE_{name}"))).join("; ")
         };
-        assert_eq!(warnings(&["STORE"]), "VESTIBULE_STORE is not read: --store is set by VESTIBULE_REDIS_URL");
-        assert_eq!(warnings(&["TICKET_KEY"]), "VESTIBULE_TICKET_KEY is not read; did you mean VESTIBULE_TICKET_KEYS?");
+        let store = warnings(&["STORE"]);
+        assert!(store.ends_with("STORE is not read: --store is set by VESTIBULE_REDIS_URL"), "{store}");
+        let keys = warnings(&["TICKET_KEY"]);
+        assert!(keys.ends_with("TICKET_KEY is not read; did you mean VESTIBULE_TICKET_KEYS?"), "{keys}");
         let silent =
             ["REDIS_URL", "QUOTA", "PORT", "SERVICE_HOST", "PORT_8080_TCP", "PURGE_BUDGET_MS", "TEST_REDIS_SERVER"];
         assert_eq!(warnings(&silent), "", "others are those of containers, functions and tests");

@@ -124,13 +124,11 @@ impl SettingsWriter {
         let last = self.last_applied.read().await?;
         let is_listed = |id: &QueueId| file.queues.iter().any(|queue| queue.id == *id);
         let unlisted_ids = || last.queues.iter().map(|queue| &queue.id).filter(|id| !is_listed(id)).cloned();
-        let removed: Vec<QueueId> = match unlisted_queues {
-            UnlistedQueues::Keep | UnlistedQueues::Report => Vec::new(),
-            UnlistedQueues::Remove => unlisted_ids().collect(),
-        };
-        let removed_job_queues: Vec<JobQueueId> = match unlisted_queues {
-            UnlistedQueues::Report => Vec::new(),
-            UnlistedQueues::Remove => last.job_queues.iter().map(|it| it.id.clone()).collect(),
+        let (removed, removed_job_queues): (Vec<QueueId>, Vec<JobQueueId>) = match unlisted_queues {
+            UnlistedQueues::Keep | UnlistedQueues::Report => (Vec::new(), Vec::new()),
+            UnlistedQueues::Remove => {
+                (unlisted_ids().collect(), last.job_queues.iter().map(|it| it.id.clone()).collect())
+            }
         };
         let unlisted = Unlisted::RemoveOnly(&removed);
         let mut stored = stored_settings(&*self.store, file, unlisted).await?;

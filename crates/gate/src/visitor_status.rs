@@ -114,7 +114,8 @@ pub(crate) fn visitor_status(
     let visitor_status = VisitorStatus {
         queue: settings.id.clone(),
         session: session.map(|session| session.id),
-        support_code: session.map(|session| support_code(session.id, (!admitted && !is_drawn).then_some(session.arrival))),
+        support_code: session
+            .map(|session| support_code(session.id, (!admitted && !is_drawn).then_some(session.arrival))),
         state,
         reason: None,
         position,

@@ -33,15 +33,15 @@ test('items keep their order on hover and new ones come last', async () => {
 
 test('items keep their order while the list has focus', async () => {
   const { given, items, on } = list()
-  const list = document.createElement('div')
-  list.append(document.createElement('a'))
-  const focus = (relatedTarget: Element | null) => ({ currentTarget: list, relatedTarget }) as unknown as FocusEvent
+  const element = document.createElement('div')
+  element.append(document.createElement('a'))
+  const focus = (relatedTarget: Element | null) => ({ currentTarget: element, relatedTarget }) as unknown as FocusEvent
   on.focusin!(focus(null))
   on.pointerenter!(pointer)
   on.pointerleave!(pointer)
   given.value = ['c', 'b', 'a']
   await nextTick()
-  on.focusout!(focus(list.firstElementChild))
+  on.focusout!(focus(element.firstElementChild))
   expect(items.value).toEqual(['a', 'b', 'c'])
   on.focusout!(focus(null))
   expect(items.value).toEqual(['c', 'b', 'a'])

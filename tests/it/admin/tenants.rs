@@ -24,8 +24,7 @@ on_memory_and_redis! {
 async fn tenant_is_created_read_updated_and_removed(backoffice: Backoffice) {
     let mut root = backoffice.root();
     let acme = root.create("/tenants", json!({ "id": "acme", "name": "Acme", "color": "#0A7D5A" })).await;
-    let read =
-        json!({ "id": "acme", "name": "Acme", "color": "#0a7d5a", "logo": null, "domains": null, "origins": null });
+    let read = json!({ "id": "acme", "name": "Acme", "color": "#0a7d5a", "logo": null, "domains": null, "origins": null, "max_job_queues": null });
     assert_eq!(acme, read);
     assert_eq!(root.post("/tenants", json!({ "id": "acme", "name": "Acme" })).await.code(), "already_exists");
     assert_eq!(root.get("/tenants/acme").await.json(), acme);

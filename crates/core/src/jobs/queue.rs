@@ -259,7 +259,7 @@ impl JobQueue {
         Received { jobs, next_due: self.next_due(now, settings), has_more }
     }
 
-    /// How many jobs can start now, if so many are due.
+    /// How many jobs can start now, if `max` are due.
     fn startable(&mut self, now: Micros, settings: &JobQueueSettings, max: usize) -> usize {
         if settings.paused || self.paused_until.is_some() {
             return 0;

@@ -3,11 +3,11 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::{pause, sleep};
-use vestibule_core::jobs::{JobBackend as _, JobQueueSettings, JobState, SigningSecret};
+use vestibule_core::jobs::{Enqueued, JobBackend as _, JobQueueSettings, JobState, Payload, SigningSecret};
 use vestibule_core::settings::{JobQueuePlan, RetiredSecret};
 use vestibule_core::{Clock as _, SystemClock};
 
-use super::fixture::{Fixture, soon};
+use super::fixture::{Fixture, new_job, soon};
 use crate::signature::signature;
 
 #[tokio::test]
@@ -48,7 +48,9 @@ async fn removed_job_queue_is_not_asked_for_jobs() {
         }
     })
     .await;
-    fixture.enqueue(&settings, None, "second").await;
+    let payload = Payload { content_type: "text/plain".to_owned(), bytes: "second".into() };
+    let second = fixture.job_queues.enqueue(&settings, vec![new_job(payload)]).await.unwrap();
+    assert_eq!(second, [Enqueued::Removed]);
     let other = fixture.job_queue("other", &json!({})).await;
     fixture.enqueue(&other, None, "other").await;
     assert_eq!(fixture.handler.next().await.header("vestibule-job-queue"), "other");

@@ -79,6 +79,7 @@ pub(super) async fn j13_drain_deletes_what_is_not_leased(fixture: &JobsFixture) 
 pub(super) async fn only_an_empty_job_queue_is_removed(fixture: &JobsFixture) {
     let queue = fixture.standard(&json!({ "max_attempts": 1 }));
     assert!(queue.remove().await, "it has never had a job");
+    queue.create().await;
     queue.enqueue_numbers(1..=2, None).await;
     assert!(!queue.remove().await);
     let (_, leases) = queue.start().await;

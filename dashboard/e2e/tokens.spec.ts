@@ -37,7 +37,9 @@ test('a token is created, used, audited and revoked', async ({ page, backoffice 
     expect(figure!.height - button!.height).toBeLessThanOrEqual(2)
     await page.setViewportSize({ width: 1280, height: 900 })
     await copy.click()
-    secret = await page.evaluate(() => navigator.clipboard.readText())
+    const copied = () => page.evaluate(() => navigator.clipboard.readText())
+    await expect.poll(copied).not.toBe('')
+    secret = await copied()
     await expectAccessible(page, 'the secret')
     // Escape and a click outside do not close the dialog.
     await page.keyboard.press('Escape')

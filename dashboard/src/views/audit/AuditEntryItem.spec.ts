@@ -11,7 +11,7 @@ import AuditEntryItem from './AuditEntryItem.vue'
 
 function shown(entry: Partial<AuditEvent>, isQueueKnown = false) {
   useStatsStore().setQueue(stats())
-  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null }]
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null, max_job_queues: null }]
   const whole = { id: '1-0', at: 1_790_000_000, operator: 'otto', action: 'queue.update', request: 'r1', changes: [], ...entry }
   return mountApp(AuditEntryItem, { entry: whole, isQueueKnown })
 }

@@ -14,7 +14,7 @@ const operator = (name: string, role: string, more: object = {}) => ({ name, rol
 
 async function open(operators: object[]): Promise<void> {
   signInAs('superuser', null)
-  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null }]
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null, max_job_queues: null }]
   mockApi({ 'GET /api/v1/operators': { operators }, 'GET /api/v1/sign-in/methods': { password: true, oidc: { name: 'Acme Login', start: '/x' } } })
   mountApp(OperatorsView)
   await flushPromises()
@@ -42,7 +42,7 @@ test('the last superuser cannot lose the role', async () => {
 
 test('an operator without a password uses the provider', async () => {
   signInAs('superuser', null)
-  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null }]
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null, max_job_queues: null }]
   const requests = mockApi({ 'POST /api/v1/operators': operator('zoe', 'operator') })
   mountApp(OperatorForm, { open: true, provider: 'Acme Login' })
   await flushPromises()
@@ -57,7 +57,7 @@ test('an operator without a password uses the provider', async () => {
 
 test('a new operator’s password is shown once', async () => {
   signInAs('superuser', null)
-  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null }]
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null, max_job_queues: null }]
   mockApi({ 'POST /api/v1/operators': operator('zoe', 'operator') })
   mountApp(OperatorForm, { open: true })
   await flushPromises()

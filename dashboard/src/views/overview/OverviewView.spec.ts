@@ -86,7 +86,7 @@ test('what limits a line is a state and no alert', async () => {
 
 test('a name that stands for the host is shown as the ID', async () => {
   signInAs()
-  useTenantsStore().tenants = [{ id: 'site', name: '{host}', color: null, logo: null, domains: null, origins: null }]
+  useTenantsStore().tenants = [{ id: 'site', name: '{host}', color: null, logo: null, domains: null, origins: null, max_job_queues: null }]
   await overview(queue('shop', { tenant: 'site', name: '{host}' }))
   expect(page.find('tbody th').text()).toBe('shopsite · shop')
 })

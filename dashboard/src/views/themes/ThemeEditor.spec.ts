@@ -23,7 +23,7 @@ async function open(queues: string[]): Promise<void> {
     'GET /api/v1/queues': { queues: [], next: null },
   })
   signInAs('operator', ['acme'])
-  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null }]
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null, max_job_queues: null }]
   mountApp(ThemeEditor, { theme: 'acme', known: { themes: [{ id: 'acme', tenant: 'acme', queues, live: false }], states: ['waiting'], languages: ['en'] } })
   await flushPromises()
 }

@@ -14,7 +14,7 @@ const rows = () => [...document.querySelectorAll('tbody th')].map((it) => it.tex
 
 async function open(role: 'viewer' | 'operator' = 'operator'): Promise<void> {
   signInAs(role, ['acme', 'coral'])
-  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null }, { id: 'coral', name: 'Coral Sound', color: null, logo: null, domains: null, origins: null }]
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null, max_job_queues: null }, { id: 'coral', name: 'Coral Sound', color: null, logo: null, domains: null, origins: null, max_job_queues: null }]
   mountApp(ThemesView)
   await flushPromises()
 }

@@ -10,7 +10,7 @@ import TokenForm from './TokenForm.vue'
 
 async function open(role: 'operator' | 'superuser' = 'operator', created = vi.fn()) {
   signInAs(role)
-  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null }]
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null, max_job_queues: null }]
   mountApp(TokenForm, { open: true, onCreated: created })
   await flushPromises()
   return created

@@ -70,8 +70,9 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
             "vestibule-themes",
         ],
         "vestibule-workload" => &["vestibule-core", "vestibule-estimate", "vestibule-http-client"],
-        "vestibule-metrics" => &["vestibule-core", "vestibule-records", "vestibule-runtime", "vestibule-lambda"],
-        "vestibule-purge" => &["vestibule-core", "vestibule-records", "vestibule-runtime", "vestibule-lambda"],
+        "vestibule-metrics" | "vestibule-purge" => {
+            &["vestibule-core", "vestibule-records", "vestibule-runtime", "vestibule-lambda"]
+        }
         "vestibule-worker" => &[
             "vestibule-core",
             "vestibule-http-client",

@@ -41,20 +41,20 @@ pub(crate) async fn log_client_address(
 ) -> Result<(), StoreError> {
     let key = key_of(queue, stats);
     let logged = records.get_ephemeral(&key).await?;
-    let Some(state) = stats.limits.client_address else {
+    let Some(current) = stats.limits.client_address else {
         return match logged {
             Some(logged) => records.set_ephemeral(&key, &logged, LOGGED_TTL).await,
             None => Ok(()),
         };
     };
-    if state == ClientAddressState::Ok {
+    if current == ClientAddressState::Ok {
         if logged.is_some() && records.take_ephemeral(&key).await?.is_some() {
             info!(%queue, "client addresses are reliable again");
         }
         return Ok(());
     }
-    if logged.as_deref() != Some(state.as_str()) {
-        warn!(%queue, state = state.as_str(), "client addresses are not reliable; check --trusted-proxies and --client-address");
+    if logged.as_deref() != Some(current.as_str()) {
+        warn!(%queue, state = current.as_str(), "client addresses are not reliable; check --trusted-proxies and --client-address");
     }
-    records.set_ephemeral(&key, state.as_str(), LOGGED_TTL).await
+    records.set_ephemeral(&key, current.as_str(), LOGGED_TTL).await
 }

@@ -8,7 +8,7 @@ use tracing::warn;
 use vestibule_runtime::JobQueues;
 
 /// How often each job queue is looked at.
-const INTERVAL: Duration = Duration::from_secs(60);
+const INTERVAL: Duration = Duration::from_mins(1);
 /// Maximum number of operations on one job queue at a time.
 const BATCHES_MAX: usize = 1_000;
 

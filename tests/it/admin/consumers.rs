@@ -217,8 +217,8 @@ async fn received_jobs_are_settled_after_the_target_has_changed(backoffice: Back
         enqueue(&mut root, group, number).await;
     }
     let handles = handles(&receive(&mut root, 0).await);
-    let handler = json!({ "target": { "kind": "http", "url": "https://crm.acme.example/jobs" } });
-    assert_eq!(root.patch(QUEUE, handler).await.status, 200);
+    let pushed = json!({ "target": { "kind": "http", "url": "https://crm.acme.example/jobs" } });
+    assert_eq!(root.patch(QUEUE, pushed).await.status, 200);
     root.post(&format!("{QUEUE}/receive"), json!({})).await.assert_code("pull_not_supported");
     for (path, body, state) in [
         ("extend", json!({ "receipt_handles": [handles[0]], "seconds": 60 }), "running"),

@@ -98,7 +98,8 @@ struct SessionEntry {
 impl SessionEntry {
     fn of(admin: &Admin, settings: &Settings, list: SessionList, entry: ListedSession) -> Self {
         let arrival = (list == SessionList::Waiting).then_some(entry.at);
-        let Joined { joined_at, number, support_code } = Joined::of(admin, settings, entry.session, arrival);
+        let ShownArrival { joined_at, number, support_code } =
+            ShownArrival::of(admin, settings, entry.session, arrival);
         Self {
             session: entry.session.to_string(),
             support_code,
@@ -110,15 +111,15 @@ impl SessionEntry {
     }
 }
 
-/// When a waiting session joined, or its number: a drawn arrival is an order and not a time (rule 15.9).
-struct Joined {
+/// The arrival of a waiting session as it is shown: when it joined, or its number, since a drawn arrival is an order and not a time (rule 15.9).
+struct ShownArrival {
     joined_at: Option<f64>,
     number: Option<String>,
     /// The long code if it is drawn, with which its visitor checks the draw.
     support_code: String,
 }
 
-impl Joined {
+impl ShownArrival {
     fn of(admin: &Admin, settings: &Settings, session: SessionId, arrival: Option<Micros>) -> Self {
         let number = arrival.and_then(|arrival| admin.sale_keys.number(settings, session, arrival));
         let undrawn = arrival.filter(|_| number.is_none());
@@ -350,7 +351,7 @@ impl SessionView {
             SessionLocation::Active { admitted_at } => (SessionState::Active, None, None, Some(admitted_at)),
             SessionLocation::Ended => (SessionState::Ended, None, None, None),
         };
-        let Joined { joined_at, number, support_code } = Joined::of(admin, settings, session, arrival);
+        let ShownArrival { joined_at, number, support_code } = ShownArrival::of(admin, settings, session, arrival);
         Ok(Some(Self {
             session: session.to_string(),
             support_code,

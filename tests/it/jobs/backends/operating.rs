@@ -127,7 +127,7 @@ pub(super) async fn j03_removed_job_queue_accepts_no_jobs(fixture: &JobsFixture)
 pub(super) async fn expired_results_are_removed_in_batches(fixture: &JobsFixture) {
     let queue = fixture.standard(&json!({ "concurrency": 1000, "result_ttl": 60, "retention": 60 }));
     let batch = JOB_REAP_BATCH as u64;
-    queue.enqueue_numbers(0..batch + 1, None).await;
+    queue.enqueue_numbers(0..=batch, None).await;
     while let (_, leases) = queue.start().await
         && !leases.is_empty()
     {

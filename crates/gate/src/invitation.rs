@@ -14,7 +14,7 @@ use crate::identity::{Identified, identify, identify_again, identity_unavailable
 use crate::invitation_code::PresentedCode;
 use crate::request::{Credential, RequestInfo};
 use crate::state::Gate;
-use crate::store_visit::{StoreDeadline, leave};
+use crate::store_visit::{StoreDeadline, release};
 use crate::visit::{VisitorRequest, not_visited, visit, visit_line};
 use crate::visit_intent::{InvitedSession, VisitIntent};
 use crate::visit_result::VisitResult;
@@ -34,7 +34,7 @@ pub(crate) enum CodeUse {
 
 /// Uses a code. One that no sale key made costs no store call. A genuine one first asks the store, because the settings may have
 /// changed, and the visitor may be active. Visitors who wait ahead of the code's session keep theirs: anyone can send a
-/// visitor to a link, and whoever knows its code can end the session.
+/// visitor to a link.
 pub(crate) async fn present(
     gate: &Gate,
     queue: &Arc<Queue>,
@@ -81,7 +81,7 @@ pub(crate) async fn present(
     let joined = visit_line(gate, queue, None, intent, client, &deadline).await;
     if joined.visitor_status.session == Some(invitation.session) && joined.outcome != Outcome::Unavailable {
         if let Some(replaced) = ticket_of(gate, &before) {
-            leave(gate, &before.queue.settings.id, replaced, &deadline).await;
+            release(gate, &before.queue.settings.id, replaced, &deadline).await;
         }
         return CodeUse::Used(joined);
     }

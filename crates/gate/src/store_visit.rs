@@ -110,9 +110,26 @@ async fn call_store(
     Ok((answer, answer.lobby_entry(&visit)))
 }
 
-/// Ends a session that nobody needs any more. If that fails, it expires by itself.
-pub(crate) async fn leave(gate: &Gate, queue: &QueueId, ticket: Ticket, deadline: &StoreDeadline) {
-    if let Err(error) = deadline.limit(gate.visits.leave(queue, ticket)).await {
+/// Ends the session of a visitor who needs it no longer. That of an invitation code expires by itself: others who have the code may
+/// still need it, and must not lose it to whoever else the code was given.
+pub(crate) async fn leave(
+    gate: &Gate,
+    queue: &QueueId,
+    ticket: Ticket,
+    deadline: &StoreDeadline,
+) -> Result<(), StoreError> {
+    if ticket.is_shared() {
+        return Ok(());
+    }
+    match deadline.limit(gate.visits.leave(queue, ticket)).await {
+        Ok(_) | Err(StoreError::UnknownQueue(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Like [`leave`], on nobody's request. If it fails, the session expires by itself.
+pub(crate) async fn release(gate: &Gate, queue: &QueueId, ticket: Ticket, deadline: &StoreDeadline) {
+    if let Err(error) = leave(gate, queue, ticket, deadline).await {
         debug!(%queue, %error, "a session that nobody needs could not be ended");
     }
 }

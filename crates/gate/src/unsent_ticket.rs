@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 use vestibule_core::{QueueId, Ticket};
 
 use crate::state::Gate;
-use crate::store_visit::{StoreDeadline, leave};
+use crate::store_visit::{StoreDeadline, release};
 use crate::visit_result::VisitResult;
 
 /// A ticket that the visitor does not have yet. Its session ends if this is dropped before [`sent`](Self::sent).
@@ -37,6 +37,6 @@ impl Drop for UnsentTicket {
     fn drop(&mut self) {
         let (Some(ticket), Ok(runtime)) = (self.ticket.take(), Handle::try_current()) else { return };
         let (gate, queue) = (self.gate.clone(), self.queue.clone());
-        runtime.spawn(async move { leave(&gate, &queue, ticket, &StoreDeadline::of(&gate)).await });
+        runtime.spawn(async move { release(&gate, &queue, ticket, &StoreDeadline::of(&gate)).await });
     }
 }

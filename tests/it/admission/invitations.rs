@@ -19,6 +19,7 @@ direct_and_lambda! {
     a_visitor_ahead_of_the_invited_session_keeps_the_position,
     active_visitors_ignore_codes,
     an_ended_session_blocks_its_code,
+    nobody_can_end_the_session_of_a_code_for_others,
     changed_batches_apply_to_the_next_code,
     full_lines_keep_the_code_in_the_address,
     code_keeps_the_position_in_a_full_line,
@@ -269,6 +270,32 @@ async fn an_ended_session_blocks_its_code(setup: StoreSetup) {
     assert_eq!(status(&fixture, &mut later).await["session"], json!(session), "usable again");
 }
 
+/// Otherwise whoever spreads a code could take the position, or the slot, of everybody who followed its link.
+async fn nobody_can_end_the_session_of_a_code_for_others(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, with(&json!({}))).await;
+    fixture.visitor().navigate("/").await;
+    let mut visitor = fixture.visitor();
+    visitor.navigate("/").await;
+    let (first, first_session) = code(&fixture, 5).await;
+    let (second, _) = code(&fixture, 6).await;
+    follow(&mut visitor, &format!("/?vestibule_invite={first}")).await;
+    for state in ["waiting", "admitted"] {
+        let mut other = fixture.visitor();
+        follow(&mut other, &format!("/?vestibule_invite={first}")).await;
+        let (mut closed, mut changed) = (other.clone(), other.clone());
+        other.leave(fixture.queue.as_str()).await;
+        closed.away(fixture.queue.as_str()).await;
+        follow(&mut changed, &format!("/?vestibule_invite={second}")).await;
+        // Without a visit that would restore it.
+        let counts = fixture.counts().await;
+        let shown = status(&fixture, &mut visitor).await;
+        assert_eq!((&shown["session"], &shown["state"]), (&json!(first_session), &json!(state)), "{shown}");
+        assert_eq!(fixture.counts().await, counts, "it was present all the time");
+        fixture.change(&json!({ "quota": 10 })).await;
+        status(&fixture, &mut visitor).await;
+    }
+}
+
 async fn changed_batches_apply_to_the_next_code(setup: StoreSetup) {
     let fixture = GateFixture::open(setup, with(&json!({}))).await;
     fixture.visitor().navigate("/").await;
@@ -290,7 +317,7 @@ async fn changed_batches_apply_to_the_next_code(setup: StoreSetup) {
 async fn full_lines_keep_the_code_in_the_address(setup: StoreSetup) {
     let fixture = GateFixture::open(setup, with(&json!({ "max_waiting": 1, "access": "invited" }))).await;
     let mut first = fixture.visitor();
-    let (other, _) = code(&fixture, 2).await;
+    let (other, other_session) = code(&fixture, 2).await;
     follow(&mut first, &format!("/?vestibule_invite={other}")).await;
     let (code, session) = code(&fixture, 1).await;
     let link = format!("/?vestibule_invite={code}");
@@ -302,7 +329,7 @@ async fn full_lines_keep_the_code_in_the_address(setup: StoreSetup) {
     let data: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
     let poll = data["status_url"].as_str().unwrap();
     assert_eq!(invited.request(Request::get(poll), "").await.json()["state"], "full");
-    first.leave(fixture.queue.as_str()).await;
+    fixture.gate.store().end(&fixture.queue, other_session).await.unwrap();
     assert_eq!(
         invited.request(Request::get(poll), "").await.json()["session"],
         json!(session),

@@ -148,6 +148,11 @@ impl Ticket {
         self.0.batch
     }
 
+    /// Whether others can have its session: everybody who knows the code of an invitation does (rule 20).
+    pub const fn is_shared(&self) -> bool {
+        self.0.batch.is_some()
+    }
+
     /// The account of its bearer (rule 24).
     pub const fn account(&self) -> Option<TicketAccount> {
         self.0.account

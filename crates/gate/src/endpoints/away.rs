@@ -1,4 +1,5 @@
-//! `POST /_vestibule/away?queue=`: the queue page was closed. The ticket keeps the position.
+//! `POST /_vestibule/away?queue=`: the queue page was closed. The ticket keeps the position. A session that others have, too, stays present: their
+//! pages may be open.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -13,7 +14,7 @@ use crate::visit_result::decision;
 
 pub(crate) async fn away(State(gate): State<Gate>, request: EndpointRequest) -> Response {
     let mut decision = decision(Outcome::Endpoint, &request.queue, None, None);
-    if let Some(ticket) = request.ticket(&gate) {
+    if let Some(ticket) = request.ticket(&gate).filter(|ticket| !ticket.is_shared()) {
         decision.session = Some(ticket.session());
         let deadline = StoreDeadline::of(&gate);
         let stored = deadline.limit(gate.visits.away(&request.queue.settings.id, ticket)).await;

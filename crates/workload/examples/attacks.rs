@@ -20,10 +20,11 @@ type Table = fn() -> Result<String>;
 /// The page, from the root of the repository.
 const PAGE: &str = "docs/attacks.md";
 /// The lines between which a table is written.
-const MARKS: [(&str, Table); 4] = [
+const MARKS: [(&str, Table); 5] = [
     ("farms", farms),
     ("proof-of-work", proof_of_work),
     ("cookieless", cookieless),
+    ("other-clients", other_clients),
     ("pre-ticket-from", pre_ticket_from),
 ];
 /// The seed of all simulations.
@@ -107,10 +108,21 @@ const COMPUTING_FARMS: [(&str, &str); 4] = [
     ("the same with a graphics card", "farm:sessions=20000,addresses=10000,networks=8000,cores=2400"),
 ];
 
+/// Clients that do something else than joining: their names, and what they do.
+const OTHER_CLIENTS: [(&str, &str); 7] = [
+    ("nobody", ""),
+    ("2,000 pre-tickets, redeemed 25 s later", "hoard:pre_tickets=2000,addresses=2000,networks=500,redeem=25"),
+    ("2,000 pre-tickets, redeemed 5 minutes later", "hoard:pre_tickets=2000,addresses=2000,networks=500,redeem=300"),
+    ("1 pre-ticket, sent by 1,000 clients", "replay:clients=1000,what=pre-ticket,addresses=1000,networks=500"),
+    ("1 ticket, sent by 1,000 clients", "replay:clients=1000,what=ticket,addresses=1000,networks=500"),
+    ("100 forged tokens per second", "forge:rate=100,addresses=100,networks=100"),
+    ("500 sessions that leave and return", "leaver:sessions=500,addresses=500,networks=100"),
+];
+
 impl Scenario {
     fn run(self, hostile: &str, measures: Measures) -> Result<Figures> {
         let behavior = Behavior { keepalive: true, ..Behavior::patient(Shopping::Exponential(self.stay)) };
-        let hostile: Vec<Hostile> = vec![hostile.parse()?];
+        let hostile = hostile.split_whitespace().map(str::parse).collect::<Result<Vec<Hostile>, _>>()?;
         let arrivals = Arrivals::Steady(self.arrive);
         let workload = Workload { visitors: self.visitors, arrivals, behavior, seed: SEED, repeat: None, hostile };
         let rules = LineRules { protection: measures.protection(), ..LineRules::with_quota(self.quota) };
@@ -202,6 +214,27 @@ fn cookieless() -> Result<String> {
             pair(seconds, "wait_p90"),
         )?;
         eprintln!("{name}: {rate} requests/s");
+    }
+    Ok(table)
+}
+
+fn other_clients() -> Result<String> {
+    let mut table = "| clients | their positions | share of admissions | requests per slot | visitors' wait, p50 | p90 | passed ahead |\n\
+                     | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+        .to_owned();
+    for (name, clients) in OTHER_CLIENTS {
+        let figures = SALE.run(clients, Measures::TwoStep(50))?;
+        writeln!(
+            table,
+            "| {name} | {} | {} | {} | {} | {} | {} |",
+            count(&figures, "bot_sessions"),
+            percent(&figures, "bot_share_of_admissions"),
+            count(&figures, "bot_requests_per_slot"),
+            seconds(&figures, "wait_p50"),
+            seconds(&figures, "wait_p90"),
+            count(&figures, "inversions_beyond_max_age"),
+        )?;
+        eprintln!("{name}: {}", percent(&figures, "bot_share_of_admissions"));
     }
     Ok(table)
 }

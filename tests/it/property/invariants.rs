@@ -201,12 +201,18 @@ impl Step<'_> {
 
     /// Rule 23: the first visit of a redeemed pre-ticket, if it counts as the arrival.
     fn first_arrival(&self) -> Option<u64> {
-        let pre_ticket = self.redeemed()?;
+        let pre_ticket = self.redeemed().filter(|_| !self.joined_late())?;
         let (rules, first_visit) = (&self.after.stats.rules, pre_ticket.first_visit());
         let age = self.now().0.checked_sub(first_visit.0)?;
         let recent = pre_ticket.is_of_same_network() && age <= rules.protection.pre_ticket_max_age * MICROS_PER_SECOND;
         let preserved = pre_ticket.is_preserved() && age <= rules.hold_ttl * MICROS_PER_SECOND;
         (recent || preserved).then_some(first_visit.0)
+    }
+
+    /// Whether a newcomer joined without the proof of work that was required, at the end of the line.
+    fn joined_late(&self) -> bool {
+        let delayed = |snapshot: &Snapshot| snapshot.stats.limits.counters.delayed_joins;
+        delayed(self.after) > if self.is_new_state() { 0 } else { delayed(self.before) }
     }
 
     /// The pre-ticket of this visit, if it is of the epoch.

@@ -4,19 +4,21 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
-use vestibule_core::line::VisitKind;
+use vestibule_core::line::{VisitAnswer, VisitKind};
 use vestibule_core::settings::Settings;
-use vestibule_core::{FirstVisit, PutMode, PutOutcome, QueueId, SessionId, Ticket};
+use vestibule_core::{FirstVisit, PreTicket, PutMode, PutOutcome, QueueId, SessionId, Ticket};
 
 use super::invariants::{Step, StepHistory};
 use super::operation::{Operation, OperationResult};
 use super::snapshot::Snapshot;
-use super::visitors::{self, Visitors};
+use super::visitors::Visitors;
 use crate::line_fixture::{StoreFixture, random_queue_id};
 
 /// Networks of visitors.
 const NETWORK: &str = "203.0.113.0/24";
 const OTHER_NETWORK: &str = "198.51.100.0/24";
+/// One of so many runs has limits of joins.
+const RUNS_PER_LIMITED_RUN: u64 = 4;
 /// Number of recent steps shown in a failure.
 const STEPS_SHOWN: usize = 12;
 /// Number of sessions up to which all are looked up after every step.
@@ -45,8 +47,9 @@ impl Run {
     pub(super) fn new(seed: u64, other: Option<StoreFixture>) -> Self {
         let mut rng = SmallRng::seed_from_u64(seed);
         let queue = random_queue_id();
-        let settings = visitors::settings(&mut rng, &queue);
-        let (reference, visitors, history) = (StoreFixture::memory(), Visitors::default(), StepHistory::default());
+        let visitors = Visitors::new(seed.is_multiple_of(RUNS_PER_LIMITED_RUN));
+        let settings = visitors.settings(&mut rng, &queue);
+        let (reference, history) = (StoreFixture::memory(), StepHistory::default());
         let (steps, happened) = (VecDeque::new(), Coverage::new());
         Self { rng, queue, reference, other, settings, visitors, history, noted: None, steps, happened }
     }
@@ -157,20 +160,42 @@ impl Run {
     /// did not respond, so that their arrival is preserved.
     fn keep_pre_ticket(&mut self, operation: &Operation, answer: &OperationResult) {
         let (Operation::Visit(visit), OperationResult::Visit(answer)) = (operation, answer) else { return };
-        let is_new = visit.join.filter(|_| visit.ticket.is_none() && visit.redeem.is_none());
-        let Some(session) = is_new else { return };
+        if let Some(pre_ticket) = visit.redeem {
+            return self.keep_turned_away(answer, pre_ticket);
+        }
+        let Some(session) = visit.join.filter(|_| visit.ticket.is_none()) else { return };
         let [choice, ..] = *session.as_bytes();
-        let is_turned_away = matches!(answer.kind, VisitKind::NeedsPreTicket | VisitKind::Full);
+        let is_rejected = matches!(answer.kind, VisitKind::Full | VisitKind::Rejected(_));
+        let is_turned_away = is_rejected || matches!(answer.kind, VisitKind::NeedsPreTicket | VisitKind::NeedsProof(_));
         // A gate that has not heard that the queue is closed signs some as well.
         let is_closed = answer.kind == VisitKind::Absent && !answer.mode.accepts_joins();
         if !(is_turned_away || is_closed && choice % 4 < 2) {
             return;
         }
-        let preserved = answer.kind == VisitKind::Full || choice % 4 == 0;
+        let preserved = is_rejected || choice % 4 == 0;
         let visit = FirstVisit { preserved, ..FirstVisit::new(answer.epoch, session, answer.now) };
         let brought_from = if choice % 5 == 0 { OTHER_NETWORK } else { NETWORK };
         let networks = [Some(NETWORK), Some(brought_from)];
-        self.visitors.keep_pre_ticket(self.reference.pre_ticket(&self.queue, &visit, networks));
+        let pre_ticket = self.reference.pre_ticket(&self.queue, &visit, networks);
+        match answer.kind {
+            VisitKind::NeedsProof(_) => self.keep_turned_away(answer, pre_ticket),
+            _ => self.visitors.keep_pre_ticket(pre_ticket),
+        }
+    }
+
+    /// Keeps the pre-ticket of a newcomer who was rejected or asked for a proof of work.
+    fn keep_turned_away(&mut self, answer: &VisitAnswer, pre_ticket: PreTicket) {
+        match answer.kind {
+            VisitKind::NeedsProof(difficulty) => {
+                *self.happened.entry("asked for a proof").or_default() += 1;
+                self.visitors.keep_pre_ticket(pre_ticket.requiring(difficulty.try_into().unwrap()));
+            }
+            VisitKind::Rejected(_) => {
+                *self.happened.entry("rejected").or_default() += 1;
+                self.visitors.keep_pre_ticket(pre_ticket.preserve());
+            }
+            _ => {}
+        }
     }
 
     /// The state after a step, which must be the same in every store. Active sessions are looked up

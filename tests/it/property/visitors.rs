@@ -6,11 +6,13 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom as _;
 use serde_json::{Value, json};
 use vestibule_core::line::{
-    Identities, LineRules, Mode, PageStart, SessionList, SessionState, Visit, VisitAnswer, Witness,
+    ClientDigests, Identities, JoinClient, LineRules, Mode, PageStart, SessionList, SessionState, Visit, VisitAnswer,
+    Witness,
 };
 use vestibule_core::settings::{Access, Settings};
 use vestibule_core::{
-    Draw, DrawTerms, Hex32, LobbyTicket, MICROS_PER_SECOND, Micros, PreTicket, PutMode, QueueId, SessionId, Ticket,
+    Draw, DrawTerms, Hex32, LobbyTicket, MICROS_PER_SECOND, Micros, PreTicket, PrefixDigest, PutMode, QueueId,
+    SessionId, Ticket,
 };
 
 use super::operation::Operation;
@@ -20,6 +22,10 @@ use crate::line_fixture::settings_of;
 
 /// Maximum number of tickets kept; further ones replace random ones.
 const TICKETS_MAX: usize = 300;
+
+/// Networks of newcomers, and addresses of each.
+const NETWORKS: u8 = 12;
+const ADDRESSES: u8 = 3;
 
 /// Number of active sessions that return first after a loss.
 const STRANDED: usize = 3;
@@ -34,6 +40,9 @@ pub(super) struct Visitors {
     stranded: Vec<Ticket>,
     lobby: Vec<LobbyTicket>,
     pre_tickets: Vec<PreTicket>,
+    /// Whether joins are limited and may need a proof of work. Such a run has no rollback: a line in memory does not save what it
+    /// knows about joins.
+    has_limits: bool,
 }
 
 fn one_of<T: Clone>(rng: &mut SmallRng, of: &[T]) -> T {
@@ -57,8 +66,18 @@ fn head_start_of(session: SessionId) -> Option<u64> {
     (first % 3 == 0).then(|| HEAD_STARTS[usize::from(second) % HEAD_STARTS.len()])
 }
 
+/// The client of a newcomer. It follows from the session, so that the kept seeds stand for the same runs.
+fn client_of(session: SessionId) -> JoinClient {
+    let [.., address, network] = *session.as_bytes();
+    let (network, address) = (network % NETWORKS, address % ADDRESSES);
+    let digest = |prefix: u8| PrefixDigest::of_rows([u32::from(prefix), u32::from(prefix) + 1_000]);
+    let prefixes =
+        ClientDigests { network: digest(network), address: digest(NETWORKS + network * ADDRESSES + address) };
+    JoinClient { prefixes: Some(prefixes), ..JoinClient::default() }
+}
+
 /// Random settings with few slots and short TTLs, so that many events occur.
-pub(super) fn settings(rng: &mut SmallRng, queue: &QueueId) -> Settings {
+fn settings(rng: &mut SmallRng, queue: &QueueId, has_limits: bool) -> Settings {
     let waiting_ttl: u64 = one_of(rng, &[3, 10, 60, 200]);
     let claim_ttl = one_of(rng, &[waiting_ttl.div_ceil(3), waiting_ttl.div_ceil(2), waiting_ttl, 100]);
     let rate = one_of(rng, &[None, None, None, Some(1), Some(7), Some(60), Some(301), Some(5000), Some(6_000_000)]);
@@ -67,7 +86,10 @@ pub(super) fn settings(rng: &mut SmallRng, queue: &QueueId) -> Settings {
     // Drawn from a copy, so that the kept seeds still stand for the same runs.
     let schedule = schedule(&mut rng.clone());
     let is_restricted = rng.clone().random_bool(0.1);
-    let protection = protection(&mut rng.clone());
+    let mut protection = protection(&mut rng.clone());
+    if has_limits {
+        limit_joins(&mut protection, &mut rng.clone());
+    }
     let mut settings = settings_of(
         queue,
         &json!({
@@ -102,6 +124,18 @@ fn protection(rng: &mut SmallRng) -> Value {
     json!({ "pre_ticket_from": one_of(rng, &[0, 50, 100]), "pre_ticket_max_age": one_of(rng, &[0, 5, 30, 300]) })
 }
 
+/// Limits that apply in short runs, and proofs of work.
+fn limit_joins(protection: &mut Value, rng: &mut SmallRng) {
+    protection["mode"] = "enforce".into();
+    protection["per_address"] = one_of(rng, &[1, 2, 20]).into();
+    protection["per_network"] = one_of(rng, &[2, 4, 40]).into();
+    protection["joins_per_second"] = json!(one_of(rng, &[None, Some(1), Some(20)]));
+    let (proof_mode, on_exceed) =
+        one_of(rng, &[("off", "reject"), ("auto", "reject"), ("auto", "challenge"), ("always", "challenge")]);
+    protection["on_exceed"] = on_exceed.into();
+    protection["proof_of_work"] = json!({ "mode": proof_mode, "from": one_of(rng, &[1, 50]) });
+}
+
 /// Events in the time of a run, for one of five queues.
 fn schedule(rng: &mut SmallRng) -> Option<Value> {
     if !rng.random_bool(0.2) {
@@ -124,6 +158,15 @@ fn schedule(rng: &mut SmallRng) -> Option<Value> {
 }
 
 impl Visitors {
+    pub(super) fn new(has_limits: bool) -> Self {
+        Self { has_limits, ..Self::default() }
+    }
+
+    /// Random settings of a run with these visitors.
+    pub(super) fn settings(&self, rng: &mut SmallRng, queue: &QueueId) -> Settings {
+        settings(rng, queue, self.has_limits)
+    }
+
     pub(super) fn keep(&mut self, rng: &mut SmallRng, ticket: Ticket) {
         if self.tickets.len() < TICKETS_MAX {
             self.tickets.push(ticket);
@@ -151,7 +194,11 @@ impl Visitors {
     fn pre_ticket(&self, mut rng: SmallRng) -> Option<PreTicket> {
         let count = self.pre_tickets.len();
         let from = if rng.random_bool(0.8) { count.saturating_sub(8) } else { 0 };
-        self.pre_tickets[from..].choose(&mut rng).copied().filter(|_| rng.random_bool(0.5))
+        let pre_ticket = self.pre_tickets[from..].choose(&mut rng).copied().filter(|_| rng.random_bool(0.5))?;
+        if pre_ticket.work_left() == 0 || rng.random_bool(0.3) {
+            return Some(pre_ticket);
+        }
+        pre_ticket.proving(pre_ticket.proven().unwrap_or(0).into(), pre_ticket.work_left(), pre_ticket.first_visit())
     }
 
     pub(super) fn keep_lobby_ticket(&mut self, ticket: LobbyTicket) {
@@ -203,7 +250,8 @@ impl Visitors {
         let head_start = if pre_ticket.is_none() { head_start_of(session) } else { None };
         let count = self.newcomers.len() as u64;
         let identities = Identities { accepted: count % 3, rejected: count % 2 };
-        Operation::Visit(Visit { head_start, pre_tickets_issued: count % 3, identities, ..visit })
+        let client = if self.has_limits { client_of(session) } else { JoinClient::default() };
+        Operation::Visit(Visit { head_start, pre_tickets_issued: count % 3, identities, client, ..visit })
     }
 
     fn visit(&mut self, rng: &mut SmallRng, current: &Settings, now: Micros) -> Operation {
@@ -273,7 +321,7 @@ impl Visitors {
                 self.newcomer(rng)
             }
             _ => {
-                let operation = operate(rng, current);
+                let operation = operate(rng, current, self.has_limits);
                 if matches!(operation, Operation::Lose(..)) {
                     self.strand(seen);
                 }
@@ -319,8 +367,8 @@ fn look_after(rng: &mut SmallRng, seen: &Snapshot) -> Operation {
 }
 
 /// Changes by operators, and failures of the store.
-fn operate(rng: &mut SmallRng, current: &Settings) -> Operation {
-    let mut changed = settings(rng, &current.id);
+fn operate(rng: &mut SmallRng, current: &Settings, has_limits: bool) -> Operation {
+    let mut changed = settings(rng, &current.id, has_limits);
     changed.line.epoch = current.line.epoch + u64::from(rng.random_bool(0.1));
     changed.line.revision = current.line.revision;
     let revision = current.line.revision;
@@ -334,6 +382,7 @@ fn operate(rng: &mut SmallRng, current: &Settings) -> Operation {
         50..60 => Operation::Put(Box::new(changed), PutMode::IfRevision(revision + rng.random_range(0..2))),
         60..65 => Operation::Put(Box::new(changed), PutMode::Restore),
         65..72 => Operation::Reset,
+        72..80 if has_limits => Operation::Purge(1),
         72..76 => Operation::Note,
         76..80 => Operation::RollBack,
         80..92 => Operation::Lose(Box::new(current.clone()), PutMode::Restore),

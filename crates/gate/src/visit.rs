@@ -25,10 +25,11 @@ use crate::visit_intent::{InvitedSession, VisitIntent};
 use crate::visit_result::{NewTicket, VisitResult};
 use crate::visitor_status::{unavailable, visitor_status};
 
-/// Admits a fresh ticket of an active session without asking the store (`recheck_after`).
+/// Admits a fresh ticket of an active session without asking the store (`recheck_after`). The store learns of the first return of a
+/// ticket, which confirms its session.
 pub(crate) fn admit_without_recheck(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Ticket>) -> Option<VisitResult> {
     let settings = &queue.settings;
-    let ticket = ticket.filter(|ticket| ticket.epoch() == settings.line.epoch)?;
+    let ticket = ticket.filter(|ticket| ticket.epoch() == settings.line.epoch && !ticket.is_unconfirmed())?;
     let admitted_at = ticket.admitted_at()?;
     let now = gate.clock.now();
     // A ticket signed after now is older than a step back of the clock, and never fresh.

@@ -9,6 +9,7 @@ use vestibule_tests::{GateOptions, Redis, Visitor, wait_until};
 use crate::gate_fixture::{GateFixture, StoreSetup, TIMEOUT, direct_and_lambda, over_own_redis, session_in};
 
 direct_and_lambda! {
+    first_return_confirms_the_session,
     ending_a_session_applies_after_recheck_after,
     ending_a_session_applies_at_once_without_recheck,
 }
@@ -103,12 +104,23 @@ async fn fresh_admitted_tickets_pass_without_a_store_call(setup: StoreSetup) {
     for number in 0..50 {
         assert!(visitor.fetch(&format!("/{number}.png")).await.text().contains("origin /"));
     }
-    assert_eq!(listener.heard(fixture.setup.own()).await, scripts(0), "a page of fifty files costs one visit");
+    assert_eq!(listener.heard(fixture.setup.own()).await, scripts(1), "only the first return is stored");
     let passes =
         fixture.origin.requests().into_iter().filter(|request| request.headers.contains_key("x-vestibule-pass"));
     assert_eq!(passes.count(), 51);
     visitor.keepalive(fixture.queue.as_str()).await;
     assert_eq!(listener.heard(fixture.setup.own()).await, scripts(1), "a keepalive always asks");
+}
+
+/// Otherwise a visitor whose requests all came at once would have the slot for `claim_ttl` only.
+async fn first_return_confirms_the_session(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({ "quota": 1, "recheck_after": 60 })).await;
+    let mut visitor = fixture.visitor();
+    visitor.navigate("/").await;
+    visitor.fetch("/a.png").await;
+    fixture.setup.clock.advance(31_000_000);
+    assert!(!fixture.visitor().navigate("/").await.text().contains("origin /"), "the slot is taken");
+    assert!(visitor.fetch("/page").await.text().contains("origin /page"));
 }
 
 async fn ending_a_session_applies_after_recheck_after(setup: StoreSetup) {

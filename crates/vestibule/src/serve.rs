@@ -201,11 +201,12 @@ fn print_summary(
     if std::io::stdout().is_terminal() {
         let dashboard = admin.map(admin::Admin::address);
         let store = store_kind(&options.stores.store);
-        let queues = &document.queues;
+        let named = |id: &QueueId| document.queues.iter().any(|queue| queue.id == *id);
+        // What is in force: the backoffice may have changed or removed queues of the file.
+        let queues: Vec<_> = document.queues.iter().filter_map(|queue| directory.queue(&queue.id)).collect();
         let ids = directory.queues().into_iter().map(|queue| queue.settings.id.clone());
-        let is_other = |id: &QueueId| queues.iter().all(|queue| queue.id != *id);
-        let others: Vec<_> = ids.filter(is_other).map(|id| id.to_string()).collect();
-        let summary = Summary { visitors, dashboard: dashboard.as_deref(), store, queues, others: &others };
+        let others: Vec<_> = ids.filter(|id| !named(id)).map(|id| id.to_string()).collect();
+        let summary = Summary { visitors, dashboard: dashboard.as_deref(), store, queues: &queues, others: &others };
         print!("{}", summary.to_text());
     }
 }

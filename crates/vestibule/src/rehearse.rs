@@ -427,9 +427,12 @@ fn report(
         None => None,
     };
     if let Some(origin) = &origin {
+        // Otherwise the origin was not reached, or this is not its log.
+        let is_of_this_run = origin.requests > 0 || traces.iter().all(|trace| trace.admitted.is_none());
         let over_admission = quota.map(|quota| origin.peak_concurrent.saturating_sub(quota) as f64);
-        summary.figures.add("origin_over_admission", over_admission);
-        summary.figures.add("origin_unadmitted", Some(origin.unadmitted as f64));
+        summary.figures.add("origin_over_admission", over_admission.filter(|_| is_of_this_run));
+        summary.figures.add("origin_unadmitted", Some(origin.unadmitted as f64).filter(|_| is_of_this_run));
+        summary.figures.require("origin_unadmitted");
     }
     if planned_faults > 0 {
         let succeeded = result.faults.iter().filter(|fault| fault.succeeded).count();

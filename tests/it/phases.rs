@@ -1,5 +1,4 @@
-//! Scheduled queues in Redis: the phase function in Lua is that of the rules, and programs that do not know schedules see
-//! a closed queue (rule 13).
+//! Scheduled queues in Redis: the phase function in Lua is that of the rules (rule 13).
 
 use std::env;
 use std::ops::Range;
@@ -13,7 +12,7 @@ use vestibule_core::{Clock as _, MICROS_PER_SECOND, PutMode, QueueId, SessionId,
 use vestibule_tests::Redis;
 
 use crate::conformance::phases::event;
-use crate::line_fixture::{LineFixture, StoreFixture, random_queue_id, settings_of};
+use crate::line_fixture::{StoreFixture, random_queue_id, settings_of};
 
 /// Schedules of the property test; each is compared at [`INSTANTS`] instants.
 const SCHEDULES: u64 = 256;
@@ -109,31 +108,20 @@ fn set_clock(stores: &StoreFixture, micros: u64) {
     stores.clock.step_back(now.saturating_sub(micros));
 }
 
-/// What the previous release reads and writes: rules and document, without the schedule.
-fn write_as_the_previous_release(fixture: &LineFixture<'_>) {
-    let script = "local r = cmsgpack.unpack(redis.call('HGET', KEYS[1], 'rules')) \
-        assert(r.mode == 'closed' and not r.events and not r.between_events) \
-        r.revision = r.revision + 1 \
-        local d = cjson.decode(redis.call('HGET', KEYS[1], 'document')) \
-        assert(d.mode == 'closed' and #d.events == 1) \
-        redis.call('HSET', KEYS[1], 'rules', cmsgpack.pack(r)) \
-        return 'OK'";
-    assert_eq!(fixture.stores.redis_script(script, &fixture.queue), "OK");
-}
-
 #[tokio::test]
-async fn previous_release_sees_and_leaves_a_closed_queue() {
+async fn scheduled_queue_without_its_schedule_is_closed() {
     let stores = StoreFixture::redis().await;
     let settings = json!({ "mode": "scheduled", "quota": 0, "events": [event("sale", 0, 60, 120)] });
     let fixture = stores.open(settings).await;
     let mut guest = fixture.join_and_confirm().await;
-    write_as_the_previous_release(&fixture);
+    let damage = "return tostring(redis.call('HDEL', KEYS[1], 'schedule'))";
+    assert_eq!(stores.redis_script(damage, &fixture.queue), "1");
     let answer = fixture.visit_as(SessionId::random()).await;
-    assert_eq!((answer.mode, answer.session), (Mode::Closed, None), "closed for every program");
+    assert_eq!((answer.mode, answer.session), (Mode::Closed, None));
     assert_eq!(fixture.visit(&mut guest).await.session.unwrap().position, 1, "nobody loses the position");
-    let read = fixture.settings().await;
-    assert_eq!((read.line.mode, read.line.events.len()), (Mode::Closed, 1), "the events are kept");
-    fixture.change(|settings| settings.line.mode = Mode::Scheduled).await;
+    let stats = fixture.stats().await;
+    assert_eq!((stats.rules.mode, stats.mode, stats.phase), (Mode::Scheduled, Mode::Closed, None));
+    fixture.change(|settings| settings.line.quota = 1).await;
     assert_eq!(fixture.visit_as(SessionId::random()).await.kind, VisitKind::Joined);
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use vestibule_core::fields::{Reader, Reading, joined};
 use vestibule_core::jobs::{
@@ -253,19 +253,13 @@ pub(crate) fn header_as_lua() -> String {
     lua
 }
 
-/// The mode in stored rules and documents. Programs that do not know schedules must admit nobody to
-/// a scheduled queue, so it is closed to them (see [`pack_schedule`]).
-pub(crate) fn stored_mode(rules: &LineRules) -> Mode {
-    if rules.mode == Mode::Scheduled { Mode::Closed } else { rules.mode }
-}
-
 /// The rules as stored: a map of named fields that other versions can read. A rule that is not set
 /// is left out.
 ///
 /// # Errors
 /// None for valid rules.
 pub(crate) fn pack_rules(rules: &LineRules) -> Result<Vec<u8>, StoreError> {
-    let mut stored = rules.in_mode(stored_mode(rules));
+    let mut stored = rules.in_mode(rules.mode);
     // Gates classify networks; scripts do not need them.
     stored.protection.lists = NetworkListNames::default();
     stored.protection.networks = ClassifiedNetworks::default();
@@ -312,24 +306,6 @@ pub(crate) fn pack_schedule(rules: &LineRules) -> Result<Vec<u8>, StoreError> {
     let between_events = is_scheduled.then(|| rules.between_events.unwrap_or_default());
     let plan = Plan { between_events, events };
     rmp_serde::to_vec_named(&plan).map_err(|error| StoreError::Corrupt(format!("the events: {error}")))
-}
-
-/// The part of a stored schedule that says whether it is in force.
-#[derive(Deserialize)]
-struct StoredSchedule {
-    revision: u64,
-}
-
-/// Whether a queue with these rules follows the stored schedule: only if both have the same
-/// revision, since programs that do not know schedules change the rules alone.
-///
-/// # Errors
-/// Returns an error if the bytes are not a schedule.
-pub(crate) fn follows(schedule: Option<&[u8]>, rules: &LineRules) -> Result<bool, StoreError> {
-    let Some(packed) = schedule else { return Ok(false) };
-    let schedule: StoredSchedule =
-        rmp_serde::from_slice(packed).map_err(|error| StoreError::Corrupt(format!("the schedule: {error}")))?;
-    Ok(schedule.revision == rules.revision)
 }
 
 /// Reads stored rules leniently: unknown fields are ignored, missing fields have their defaults, and so do values that this

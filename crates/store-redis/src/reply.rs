@@ -383,11 +383,8 @@ impl Reply {
     fn stats_and_joins(&mut self) -> Result<(Stats, JoinRecord), StoreError> {
         let (now, state_since, recovering, reserved) = (self.micros()?, self.micros()?, self.flag()?, self.whole()?);
         let (waiting, active) = (self.whole()?, self.whole()?);
-        let (oldest_arrival, pace, mut rules) = (self.number()?.map(Micros), self.pace()?, self.rules()?);
+        let (oldest_arrival, pace, rules) = (self.number()?.map(Micros), self.pace()?, self.rules()?);
         let (mode, phase, lobby_tickets) = (self.mode()?, self.phase()?, self.number()?.unwrap_or(0));
-        if phase.is_some() {
-            rules.mode = Mode::Scheduled;
-        }
         let counters = Counters::from_values(self.counts()?);
         let waits = Waits { buckets: self.counts::<{ WAIT_BUCKETS.len() + 1 }>()?, sum_us: self.counts::<1>()?[0] };
         let limit_counters = LimitCounters::from_values(self.counts()?);

@@ -13,7 +13,7 @@ use vestibule_core::line::{
     AttackModeChange, LineRules, LineView, LocatedSession, PageStart, ProtectionReport, PurgeReport, Removed,
     SessionList, SessionPage, Stats, Visit, VisitAnswer,
 };
-use vestibule_core::settings::{Mode, Protection, Settings, Tenant};
+use vestibule_core::settings::{Protection, Settings, Tenant};
 use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError, VisitStore};
 use vestibule_core::{Clock, LastPurge, QueueId, SessionId, TenantId, Ticket};
 
@@ -169,9 +169,7 @@ impl SettingsStore for RedisStore {
         };
         let [rules, schedule] = [codes::pack_rules(&settings.line)?, codes::pack_schedule(&settings.line)?];
         let [rules, schedule] = [rules, schedule].map(|packed| Value::Bytes(packed.into()));
-        let mut document = settings.to_stored();
-        document["mode"] = codes::stored_mode(&settings.line).as_str().into();
-        let arguments = [Value::Integer(mode), revision, text(document), rules, schedule];
+        let arguments = [Value::Integer(mode), revision, text(settings.to_stored()), rules, schedule];
         let mut reply = self.run(&settings.id, &functions().put_settings, arguments, Retry::Never).await?;
         let (outcome, revision) = (reply.code()?, reply.whole()?);
         match outcome {
@@ -193,21 +191,19 @@ impl SettingsStore for RedisStore {
     }
 
     async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError> {
-        let fields = vec![text(Keys::of(queue).settings()), text("document"), text("rules"), text("schedule")];
+        let fields = vec![text(Keys::of(queue).settings()), text("document"), text("rules")];
         let found = self.command("HMGET", fields).await?;
         let corrupt = |error: String| StoreError::Corrupt(format!("settings of {queue}: {error}"));
-        let found: (Option<String>, Option<Bytes>, Option<Bytes>) =
-            found.convert().map_err(|error| corrupt(error.to_string()))?;
-        let (Some(document), Some(rules), schedule) = found else { return Ok(None) };
+        let found: (Option<String>, Option<Bytes>) = found.convert().map_err(|error| corrupt(error.to_string()))?;
+        let (Some(document), Some(rules)) = found else { return Ok(None) };
         let document = serde_json::from_str(&document).map_err(|error| corrupt(error.to_string()))?;
         let settings = Settings::from_stored(&document).map_err(|errors| corrupt(joined(&errors)))?;
         let rules = codes::unpack_rules(&rules)?;
-        let mode = if codes::follows(schedule.as_deref(), &rules)? { Mode::Scheduled } else { rules.mode };
         // Stored rules have no events, lists, networks and identity.
         let LineRules { between_events, events, protection, .. } = settings.line;
         let Protection { lists, networks, identity, .. } = protection;
         let protection = Protection { lists, networks, identity, ..rules.protection };
-        Ok(Some(Settings { line: LineRules { mode, between_events, events, protection, ..rules }, ..settings }))
+        Ok(Some(Settings { line: LineRules { between_events, events, protection, ..rules }, ..settings }))
     }
 
     async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError> {

@@ -7,8 +7,7 @@
 -- ARGV[3]    for IF_REVISION the revision that is to be replaced, else ''
 -- ARGV[4]    the settings as a JSON document
 -- ARGV[5]    the rules, packed as a map; a rule that is not set is left out
--- ARGV[6]    the events, packed, and for a queue that follows them what it does between them. The mode of the rules and the document of
---            such a queue is 'closed', so that programs that do not know schedules admit nobody. '' for a queue without events that
+-- ARGV[6]    the events, packed, and for a queue that follows them what it does between them. '' for a queue without events that
 --            follows none
 -- Returns    { DONE, STORED, revision }, { DONE, CREATED, revision }, { DONE, CONFLICT, revision } or { DONE, REMOVED, 0 }
 -- Cost       O(ADVANCE_BATCH * log n)

@@ -15,8 +15,7 @@ local WRITES, CREATES
 -- The current rules as a table of fields, and as stored in the settings. The table is never
 -- modified.
 local rules, rules_text
--- Rule 13: the event that is current unless it is over, with the revision of the rules that it belongs to; nil if the queue
--- does not follow its events. The table is never modified.
+-- Rule 13: the event that is current unless it is over; nil if the queue does not follow its events. The table is never modified.
 local schedule
 local now
 local waiting, active
@@ -61,11 +60,6 @@ local function write_rules(changed)
   read_rules(text)
 end
 
-local function write_schedule(entry)
-  schedule = entry
-  if WRITES then call('HSET', SETTINGS, 'schedule', cmsgpack.pack(entry)) end
-end
-
 -- The index of the last event whose lobby has opened, or else of the first one. `events` are sorted.
 local function last_opened(events)
   local i = #events
@@ -77,27 +71,23 @@ end
 local function follow(events, between_events)
   local i = last_opened(events)
   local event, following = events[i] or {}, events[i + 1] or {}
-  write_schedule({
-    revision = rules.revision, between_events = between_events, since = i > 1 and event.lobby_at or 0,
-    lobby_at = event.lobby_at, starts_at = event.starts_at, draw_ends_at = event.draw_ends_at, ends_at = event.ends_at,
-    next_lobby_at = following.lobby_at,
-  })
+  schedule = {
+    between_events = between_events, since = i > 1 and event.lobby_at or 0, lobby_at = event.lobby_at, starts_at = event.starts_at,
+    draw_ends_at = event.draw_ends_at, ends_at = event.ends_at, next_lobby_at = following.lobby_at,
+  }
+  if WRITES then call('HSET', SETTINGS, 'schedule', cmsgpack.pack(schedule)) end
 end
 
--- The queue follows its events only if the schedule has the revision of the rules: a program that does not know schedules
--- raises the revision alone. Chooses another event if that is due, or was chosen by a clock that has stepped back since.
+-- Chooses another event if that is due, or was chosen by a clock that has stepped back since.
 local function read_schedule(text)
-  schedule = nil
   if not text then return end
   if text ~= decoded_schedule_text then
     decoded_schedule_text, decoded_schedule = text, cmsgpack.unpack(text)
   end
-  local found = decoded_schedule
-  if found.revision ~= rules.revision then return end
-  schedule = found
-  if now < found.since or (found.next_lobby_at and now >= found.next_lobby_at) then
+  schedule = decoded_schedule
+  if now < schedule.since or (schedule.next_lobby_at and now >= schedule.next_lobby_at) then
     local events = call('HGET', SETTINGS, 'events')
-    follow(events and cmsgpack.unpack(events) or {}, found.between_events)
+    follow(events and cmsgpack.unpack(events) or {}, schedule.between_events)
   end
 end
 
@@ -133,9 +123,9 @@ local function phase(may_tell)
   return 'ending'
 end
 
--- Rule 13: the mode that the line follows now.
+-- Rule 13: the mode that the line follows now. A scheduled queue that has lost its schedule is closed.
 local function effective_mode(may_tell)
-  if not schedule then return rules.mode end
+  if not schedule then return rules.mode == 'scheduled' and 'closed' or rules.mode end
   local current = phase(may_tell)
   if current == 'idle' then return schedule.between_events end
   if current == 'lobby' then return schedule.draw_ends_at and 'lobby' or 'paused' end
@@ -173,18 +163,12 @@ function drawn.waits_since(arrival, lobby_at, starts_at)
   return starts_at and arrival >= lobby_at and arrival < starts_at and starts_at or arrival
 end
 
--- Changes these fields of the rules, one of which is the revision. The schedule follows.
+-- Changes these fields of the rules, one of which is the revision.
 local function change_rules(changes)
-  local changed, followed = {}, schedule
+  local changed = {}
   for field, value in pairs(rules) do changed[field] = value end
   for field, value in pairs(changes) do changed[field] = value end
   write_rules(changed)
-  if followed then
-    local entry = {}
-    for field, value in pairs(followed) do entry[field] = value end
-    entry.revision = rules.revision
-    write_schedule(entry)
-  end
 end
 
 local function find_recovery()

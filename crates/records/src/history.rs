@@ -112,8 +112,9 @@ struct Point {
     joined: u64,
     admitted: u64,
     state_since: u64,
-    /// Pre-tickets, rejections and challenged newcomers; `None` in points of older versions.
-    attacks: Option<[u64; 3]>,
+    pre_tickets: u64,
+    rejected: u64,
+    challenged: u64,
 }
 
 impl Point {
@@ -127,42 +128,49 @@ impl Point {
             joined: stats.counters.joined,
             admitted: stats.counters.admitted + stats.counters.released,
             state_since: stats.state_since.seconds(),
-            attacks: Some([stats.counters.pre_tickets_issued, limits.all_rejected(), limits.challenged]),
+            pre_tickets: stats.counters.pre_tickets_issued,
+            rejected: limits.all_rejected(),
+            challenged: limits.challenged,
         }
     }
 
     fn to_text(self) -> String {
-        let Self { at, waiting, active, quota, joined, admitted, state_since, attacks } = self;
-        let numbers = [at, waiting, active, quota, joined, admitted, state_since].into_iter();
-        let numbers = numbers.chain(attacks.into_iter().flatten());
-        numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(" ")
+        let Self { at, waiting, active, quota, joined, admitted, state_since, pre_tickets, rejected, challenged } =
+            self;
+        let numbers = [at, waiting, active, quota, joined, admitted, state_since, pre_tickets, rejected, challenged];
+        numbers.map(|number| number.to_string()).join(" ")
     }
 
     fn parse(text: &str) -> Option<Self> {
         let numbers: Vec<u64> = text.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
         // Newer versions may add numbers.
-        let (&[at, waiting, active, quota, joined, admitted, state_since], more) = numbers.split_first_chunk()?;
-        let attacks = more.first_chunk().copied();
-        Some(Self { at, waiting, active, quota, joined, admitted, state_since, attacks })
+        let &[at, waiting, active, quota, joined, admitted, state_since, pre_tickets, rejected, challenged] =
+            numbers.first_chunk()?;
+        Some(Self { at, waiting, active, quota, joined, admitted, state_since, pre_tickets, rejected, challenged })
+    }
+
+    /// All events since the state began.
+    const fn events(&self) -> [u64; 5] {
+        [self.joined, self.admitted, self.pre_tickets, self.rejected, self.challenged]
     }
 
     fn since(&self, before: Option<&Self>, step: Step) -> Sample {
-        let grown = |count: fn(&Self) -> Option<u64>| match before {
-            Some(before) if before.state_since == self.state_since => count(self)?.checked_sub(count(before)?),
+        let grown = |count: fn(&Self) -> u64| match before {
+            Some(before) if before.state_since == self.state_since => count(self).checked_sub(count(before)),
             // A state that began after the previous point counts from 0.
-            Some(_) => count(self),
-            None => count(self).filter(|_| self.state_since + step.seconds() >= self.at),
+            Some(_) => Some(count(self)),
+            None => (self.state_since + step.seconds() >= self.at).then(|| count(self)),
         };
         Sample {
             at: self.at,
             waiting: self.waiting,
             active: self.active,
             quota: self.quota,
-            joined: grown(|point| Some(point.joined)),
-            admitted: grown(|point| Some(point.admitted)),
-            pre_tickets: grown(|point| Some(point.attacks?[0])),
-            rejected: grown(|point| Some(point.attacks?[1])),
-            challenged: grown(|point| Some(point.attacks?[2])),
+            joined: grown(|point| point.joined),
+            admitted: grown(|point| point.admitted),
+            pre_tickets: grown(|point| point.pre_tickets),
+            rejected: grown(|point| point.rejected),
+            challenged: grown(|point| point.challenged),
         }
     }
 }
@@ -236,10 +244,8 @@ async fn needs_point(records: &dyn RecordStore, log: &LogName, point: &Point) ->
     let last = records.entries(log, None, 1).await?.first().and_then(|entry| Point::parse(&entry.text));
     Ok(match last {
         None => true,
-        Some(last) if last.state_since == point.state_since => {
-            (last.joined, last.admitted, last.attacks) != (point.joined, point.admitted, point.attacks)
-        }
-        Some(_) => point.joined > 0 || point.admitted > 0 || point.attacks.is_some_and(|attacks| attacks != [0; 3]),
+        Some(last) if last.state_since == point.state_since => last.events() != point.events(),
+        Some(_) => point.events() != [0; 5],
     })
 }
 
@@ -354,24 +360,18 @@ mod tests {
         joined: 40,
         admitted: 30,
         state_since: 600,
-        attacks: Some([70, 8, 5]),
+        pre_tickets: 70,
+        rejected: 8,
+        challenged: 5,
     };
 
     #[test]
     fn point_round_trips() {
         assert_eq!(Point::parse(&POINT.to_text()), Some(POINT));
-        for bad in ["", "1 2 3", "1 2 3 4 5 6 x"] {
+        for bad in ["", "1 2 3", "1 2 3 4 5 6 7 8 9 x"] {
             assert_eq!(Point::parse(bad), None, "{bad}");
         }
-    }
-
-    #[test]
-    fn points_of_other_versions_are_read() {
-        let older = Point { attacks: None, ..POINT };
-        assert_eq!(Point::parse(&older.to_text()), Some(older));
         assert_eq!(Point::parse(&format!("{} 11", POINT.to_text())), Some(POINT), "a newer version added a number");
-        let sample = POINT.since(Some(&older), Step::Minute);
-        assert_eq!((sample.joined, sample.pre_tickets, sample.challenged), (Some(0), None, None));
     }
 
     #[test]

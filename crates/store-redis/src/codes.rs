@@ -18,11 +18,9 @@ use vestibule_core::line::{
     LARGEST_NETWORKS_MAX, LimitCounters, LineRules, Mode, PACE_WINDOW, PAGE_MAX, PAGE_SKIP_MAX, PRESENCE_SHARE,
     PURGE_BATCH, RATE_RETRY_MAX, REAP_BATCH, RELEASE_BATCH, WAIT_BUCKETS, WAITING_REFRESH_SHARE, WindowEvents,
 };
-use vestibule_core::settings::{
-    Access, BetweenEvents, ClassifiedNetworks, Event, NetworkListNames, ProofOfWork, Protection,
-};
+use vestibule_core::settings::{Access, BetweenEvents, ClassifiedNetworks, Event, NetworkListNames};
 use vestibule_core::{
-    ADDRESS_SHARE, ATTACK_FACTOR, BASE_MAX, CELL_MAX, COUNTERS, DIFFICULTY_MAX, JOIN_WINDOW, MICROS_PER_SECOND, Micros,
+    ADDRESS_SHARE, ATTACK_FACTOR, BASE_MAX, CELL_MAX, DIFFICULTY_MAX, JOIN_WINDOW, MICROS_PER_SECOND, Micros,
     NETWORK_SHARE, NetworkClass, NetworkPrefix, RATE_FACTOR_MAX, SHARED_PART, SUSPICIOUS_MIN, SessionId, StoreError,
 };
 
@@ -150,7 +148,6 @@ fn limit_constants() -> String {
         DELAYED = JOIN_RECORD_DELAYED, HISTOGRAM_CELLS, HISTOGRAMS_SIZE, HALF_SCORE, LARGEST_NETWORKS_FROM,
         LARGEST_NETWORKS_MAX, ATTACK_LIMIT_PART, ATTACK_MODE_MAX, ATTACK_FACTOR, NEEDS_PROOF, ADDRESS_SHARE, NETWORK_SHARE,
         BASE_MAX, RATE_FACTOR_MAX, SUSPICIOUS_MIN, DIFFICULTY_MAX, DELAY_PER_DIFFICULTY, DELAY_MAX, DELAYED_SHARE, DELAYED_MIN,
-        DEFAULT_FROM = ProofOfWork::default().from, DEFAULT_COUNTERS = COUNTERS[0],
     };
     constants.join(", ")
 }
@@ -230,15 +227,6 @@ pub(crate) fn header_as_lua() -> String {
          OF_INVITATION = {OF_INVITATION}, BY_ACCOUNT = {BY_ACCOUNT} }}"
     );
     let _ = writeln!(lua, "local jobs = {{ {} }}", job_constants());
-    // The protection of rules that were stored by a version without it.
-    let Protection { pre_ticket_from, pre_ticket_max_age, per_address, per_network, .. } = Protection::default();
-    let [from, per_address, per_network] = [pre_ticket_from, per_address, per_network]
-        .map(|limit| limit.map_or("nil".to_owned(), |limit| limit.to_string()));
-    let _ = writeln!(
-        lua,
-        "local DEFAULT_PROTECTION = {{ pre_ticket_from = {from}, pre_ticket_max_age = {pre_ticket_max_age}, per_address = \
-         {per_address}, per_network = {per_network} }}"
-    );
     let bounds: Vec<String> = WAIT_BUCKETS.iter().map(u64::to_string).collect();
     let _ = writeln!(lua, "local WAIT_BUCKETS = {{ {} }}", bounds.join(", "));
     let rules: Vec<String> = rule_names().iter().map(|name| format!("{name} = true")).collect();
@@ -334,7 +322,7 @@ fn rule_names() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use vestibule_core::settings::Events;
+    use vestibule_core::settings::{Events, Protection};
 
     use super::*;
 

@@ -59,7 +59,7 @@ struct LineDocument {
     /// When it was written, in seconds since 1970.
     at: f64,
     event: Option<PublishedEvent>,
-    /// The last event with a draw, if it is not `event`. Gates of earlier versions do not write it.
+    /// The last event with a draw, if it is not `event`.
     last_draw: Option<PublishedEvent>,
 }
 

@@ -216,13 +216,12 @@ end
 -- The difficulty of a join: 0 if it needs no proof of work.
 local function difficulty(proof_of_work, class, address, network, per_second)
   local attack_mode = limits.attack_mode()
-  local mode = attack_mode and 'always' or proof_of_work and proof_of_work.mode or 'off'
+  local mode = attack_mode and 'always' or proof_of_work.mode
   if mode == 'off' or class == LIMITS.CLASS_TRUSTED then return 0 end
   local part = class == LIMITS.CLASS_SHARED and LIMITS.SHARED_PART or 1
   local base = math.max(address / part / LIMITS.ADDRESS_SHARE, network / part / LIMITS.NETWORK_SHARE)
   base = math.min(math.max(base, 1), LIMITS.BASE_MAX)
-  local from = proof_of_work and proof_of_work.from or LIMITS.DEFAULT_FROM
-  local rate = math.min(math.max(math.sqrt(per_second / from), 1), LIMITS.RATE_FACTOR_MAX)
+  local rate = math.min(math.max(math.sqrt(per_second / proof_of_work.from), 1), LIMITS.RATE_FACTOR_MAX)
   local suspicious = class == LIMITS.CLASS_SUSPICIOUS
   if mode == 'auto' and base <= 1 and rate <= 1 and not suspicious then return 0 end
   local product = math.ceil(base * rate) * (attack_mode and LIMITS.ATTACK_FACTOR or 1)
@@ -263,11 +262,6 @@ function limits.reject(reason, name, retry_after)
   return reason, retry_after
 end
 
--- The protection of the queue; a field that is not set means no limit.
-function limits.protection()
-  return rules.protection or DEFAULT_PROTECTION
-end
-
 -- Whether the queue is in attack mode.
 function limits.attack_mode()
   return now < attack_until
@@ -275,7 +269,7 @@ end
 
 -- Whether joins are counted and limited now: off, monitor or enforce.
 function limits.mode()
-  return limits.attack_mode() and 'enforce' or limits.protection().mode or 'monitor'
+  return limits.attack_mode() and 'enforce' or rules.protection.mode
 end
 
 -- A limit by address or network as it applies now; nil if there is none.
@@ -296,7 +290,7 @@ end
 -- Counts a join, unless a limit rejects it or it needs a proof of work: the reason, and seconds or the difficulty, or nil. `invited`
 -- newcomers need none: an invitation names its session.
 function limits.check(client, invited)
-  local protection, mode = limits.protection(), limits.mode()
+  local protection, mode = rules.protection, limits.mode()
   if mode == 'off' then return end
   local enforced = mode == 'enforce'
   local record, rate, credit = limits.read(), enforced and protection.joins_per_second, nil
@@ -314,7 +308,7 @@ function limits.check(client, invited)
   local applies = limits_apply(record) and client.class ~= LIMITS.CLASS_TRUSTED
   local address, network, network_in_window = 0, 0, 0
   if client.has_address then
-    address, network, network_in_window = limits.estimates(record, client, protection.counters or LIMITS.DEFAULT_COUNTERS)
+    address, network, network_in_window = limits.estimates(record, client, protection.counters)
   end
   local needed = difficulty(protection.proof_of_work, client.class, applies and address or 0, applies and network or 0,
     recent_events(record, 14) / LIMITS.JOIN_SLOT)
@@ -354,7 +348,7 @@ function limits.check(client, invited)
       if client.extra_hops then record[totals + 3] = record[totals + 3] + 1 end
     end
     limits.add(record, address, network)
-    if client.has_network and protection.show_networks ~= false then
+    if client.has_network and protection.show_networks then
       limits.list_network(record, client.prefix, network_in_window)
     end
   end

@@ -96,7 +96,7 @@ end
 
 -- Rule 23: whether newcomers need a pre-ticket to join.
 local function requires_pre_ticket()
-  local from, mode = (rules.protection or DEFAULT_PROTECTION).pre_ticket_from, effective_mode()
+  local from, mode = rules.protection.pre_ticket_from, effective_mode()
   if mode ~= 'open' and mode ~= 'paused' then return false end
   return limits.attack_mode() or from and (waiting > 0 or recovering or active * 100 >= from * rules.quota)
 end
@@ -253,7 +253,7 @@ end
 -- Rule 23: whether the first visit of a pre-ticket counts for the arrival: it was recent, its bearer is solving a challenge, or
 -- Vestibule turned its bearer away.
 local function first_visit_counts(first_visit, challenge_ends_at, same_network, preserved)
-  local age, max_age = now - first_visit, (rules.protection or DEFAULT_PROTECTION).pre_ticket_max_age
+  local age, max_age = now - first_visit, rules.protection.pre_ticket_max_age
   if age < 0 then return false end
   return same_network and (age <= max_age * SECOND or now <= challenge_ends_at)
     or preserved and age <= rules.hold_ttl * SECOND

@@ -63,7 +63,7 @@ write_settings()
 if rules.epoch == before.epoch then
   call('HDEL', STATE, 'empty_since')
   call('HSET', STATE, 'provisional', restored, 'restored', restored, 'opened_at', opened_at)
-  if limits.protection().show_networks == false then limits.forget_networks() end
+  if not rules.protection.show_networks then limits.forget_networks() end
   find_recovery()
   advance()
   change_pace(mode_before, was_full, before, pace_before)

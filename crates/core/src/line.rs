@@ -53,6 +53,7 @@ pub use mode::Mode;
 pub use pace::{Observed, PACE_WINDOW, Pace, StayCounts};
 pub use phase::{CurrentPhase, ENDING_MAX, Phase, phase};
 pub use pre_ticket::PreTicket;
+pub(crate) use pre_ticket::PreTicketClaims;
 pub use presence::{ACTIVE_REFRESH_SHARE, WAITING_REFRESH_SHARE};
 pub(crate) use rate::Rate;
 pub use rate::{ADMISSION_COST, Bucket, CREDIT_MAX, ELAPSED_MAX, RATE_MAX, STEP_MAX};

@@ -8,44 +8,17 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
 use super::ticket::{PRE_TICKET_TYPE, TICKET_MAX, TicketError, TicketSigner};
-use crate::line::PreTicket;
+use crate::line::{PreTicket, PreTicketClaims};
 use crate::time::Micros;
 use crate::{QueueId, SessionId};
 
-/// The claims of a pre-ticket. Unknown claims are ignored, as in tickets.
+/// What a pre-ticket says.
 #[derive(Serialize, Deserialize)]
 struct Claims {
-    /// Queue.
-    q: QueueId,
-    /// Epoch.
-    e: u64,
-    /// The session that joins.
-    s: SessionId,
-    /// First visit, by the store's clock as the process knew it.
-    v: Micros,
-    /// The number of the visitor's network; absent if the address was not usable.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    c: Option<u32>,
-    /// 1 if the arrival is preserved.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    k: u8,
-    /// The difficulty of the proof of work that was required last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    d: Option<u32>,
-    /// The difficulty that is proven.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    p: Option<u32>,
-    /// When work was first proven, in seconds since 1970.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    t: Option<u64>,
-    /// The end of the first challenge, in seconds since 1970.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    x: Option<u64>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_zero(flag: &u8) -> bool {
-    *flag == 0
+    #[serde(rename = "q")]
+    queue: QueueId,
+    #[serde(flatten)]
+    claims: PreTicketClaims,
 }
 
 /// A first visit that joins nobody, to be signed.
@@ -87,19 +60,17 @@ impl TicketSigner {
     /// Returns `None` if the claims can't be serialized, which does not happen.
     pub fn sign_first_visit(&self, queue: &QueueId, visit: &FirstVisit, network: Option<&str>) -> Option<String> {
         let key = self.keys.first()?;
-        let claims = Claims {
-            q: queue.clone(),
-            e: visit.epoch,
-            s: visit.session,
-            v: visit.at,
-            c: network.map(|prefix| key.networks.number(queue, visit.epoch, prefix)),
-            k: visit.preserved.into(),
-            d: visit.difficulty,
-            p: None,
-            t: None,
-            x: None,
+        let claims = PreTicketClaims {
+            epoch: visit.epoch,
+            session: visit.session,
+            first_visit: visit.at,
+            network: network.map(|prefix| key.networks.number(queue, visit.epoch, prefix)),
+            preserved: visit.preserved,
+            difficulty: visit.difficulty,
+            proven: None,
+            challenge_ends_at: None,
         };
-        key.pre_ticket.sign(&claims, TICKET_MAX)
+        key.pre_ticket.sign(&Claims { queue: queue.clone(), claims }, TICKET_MAX)
     }
 
     /// Signs a verified pre-ticket again. `network` is that of the request that brought it.
@@ -107,22 +78,12 @@ impl TicketSigner {
     /// Returns `None` if the claims can't be serialized, which does not happen.
     pub fn sign_pre_ticket(&self, queue: &QueueId, pre_ticket: &PreTicket, network: Option<&str>) -> Option<String> {
         let key = self.keys.first()?;
+        let mut claims = pre_ticket.claims;
         // Another key may have signed it, which gave the network another number.
-        let here = network.filter(|_| pre_ticket.same_network && pre_ticket.network.is_some());
-        let here = here.map(|prefix| key.networks.number(queue, pre_ticket.epoch, prefix));
-        let claims = Claims {
-            q: queue.clone(),
-            e: pre_ticket.epoch,
-            s: pre_ticket.session,
-            v: pre_ticket.first_visit,
-            c: here.or(pre_ticket.network),
-            k: pre_ticket.preserved.into(),
-            d: pre_ticket.difficulty,
-            p: pre_ticket.proven,
-            t: pre_ticket.proven_at,
-            x: pre_ticket.challenge_ends_at,
-        };
-        key.pre_ticket.sign(&claims, TICKET_MAX)
+        if let Some(prefix) = network.filter(|_| pre_ticket.same_network && claims.network.is_some()) {
+            claims.network = Some(key.networks.number(queue, claims.epoch, prefix));
+        }
+        key.pre_ticket.sign(&Claims { queue: queue.clone(), claims }, TICKET_MAX)
     }
 
     /// Verifies a pre-ticket for this queue. `network` is that of the request that brought it; `None` if its address is not
@@ -136,23 +97,13 @@ impl TicketSigner {
         token: &[u8],
         network: Option<&str>,
     ) -> Result<PreTicket, TicketError> {
-        let (claims, key): (Claims, _) = self.verified(token, |key| &key.pre_ticket)?;
-        if claims.q != *queue {
+        let (Claims { queue: of, claims }, key): (Claims, _) = self.verified(token, |key| &key.pre_ticket)?;
+        if of != *queue {
             return Err(TicketError::WrongQueue);
         }
-        let is_there = |number| network.is_some_and(|prefix| key.networks.number(queue, claims.e, prefix) == number);
-        Ok(PreTicket {
-            epoch: claims.e,
-            session: claims.s,
-            first_visit: claims.v,
-            network: claims.c,
-            same_network: claims.c.is_none_or(is_there),
-            preserved: claims.k != 0,
-            difficulty: claims.d,
-            proven: claims.p,
-            proven_at: claims.t,
-            challenge_ends_at: claims.x,
-        })
+        let is_there =
+            |number| network.is_some_and(|prefix| key.networks.number(queue, claims.epoch, prefix) == number);
+        Ok(PreTicket { claims, same_network: claims.network.is_none_or(is_there) })
     }
 }
 
@@ -228,7 +179,8 @@ mod tests {
         let preserved = both.sign_pre_ticket(&queue(), &read.preserve(), Some(NETWORK)).unwrap();
         let read_again = both.verify_pre_ticket(&queue(), preserved.as_bytes(), Some(NETWORK)).unwrap();
         assert!(read_again.is_preserved() && read_again.is_of_same_network(), "also after a key rotation");
-        assert_eq!(PreTicket { network: read.network, ..read_again }, read.preserve());
+        let claims = PreTicketClaims { network: read.claims.network, ..read_again.claims };
+        assert_eq!(PreTicket { claims, ..read_again }, read.preserve());
     }
 
     #[test]
@@ -262,8 +214,6 @@ mod tests {
         assert!(!spent.is_preserved() && spent.challenge_ends_at().is_none());
         let again = spent.proving(0, 3, after(630)).unwrap();
         assert_eq!(again.without_spent_work(after(640), 600), again, "it is proven again");
-        let undated = PreTicket { proven_at: None, ..proven };
-        assert_eq!(undated.without_spent_work(after(30), 600).proven(), None, "signed by an earlier version");
     }
 
     #[test]

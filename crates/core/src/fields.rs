@@ -130,27 +130,7 @@ macro_rules! fields {
 #[macro_export]
 macro_rules! text_field {
     ($($name:ty: $expected:expr, $schema:tt $(, $constant:ident)?;)+) => { $(
-        impl $crate::fields::Field for $name {
-            type Value = Self;
-            $(const $constant: bool = true;)?
-
-            fn expected() -> $crate::Message {
-                $crate::Message::from($expected)
-            }
-
-            fn schema() -> $crate::fields::JsonValue {
-                $crate::fields::text_schema(&serde_json::json!($schema))
-            }
-
-            fn parse(value: &$crate::fields::JsonValue, reader: &mut $crate::fields::Reader) -> Option<Self> {
-                let parsed = value.as_str().and_then(|text| text.parse().ok());
-                reader.accept::<Self>(value, parsed)
-            }
-
-            fn to_json(value: &Self) -> $crate::fields::JsonValue {
-                value.to_string().into()
-            }
-        }
+        $crate::text_kind!(@field $name, $name, $expected, $schema, |text| text.parse().ok() $(, $constant)?);
     )+ };
 }
 
@@ -160,12 +140,9 @@ macro_rules! text_field {
 macro_rules! text_kind {
     (@value) => { String };
     (@value $value:ty) => { $value };
-    ($($(#[$doc:meta])* $vis:vis $name:ident $(-> $value:ty)?: $expected:expr, $schema:tt, $parse:expr $(, $constant:ident)?;)+) => { $(
-        $(#[$doc])*
-        $vis struct $name;
-
+    (@field $name:ty, $value:ty, $expected:expr, $schema:tt, $parse:expr $(, $constant:ident)?) => {
         impl $crate::fields::Field for $name {
-            type Value = $crate::text_kind!(@value $($value)?);
+            type Value = $value;
             $(const $constant: bool = true;)?
 
             fn expected() -> $crate::Message {
@@ -176,15 +153,21 @@ macro_rules! text_kind {
                 $crate::fields::text_schema(&serde_json::json!($schema))
             }
 
-            fn parse(value: &$crate::fields::JsonValue, reader: &mut $crate::fields::Reader) -> Option<Self::Value> {
-                let parse: fn(&str) -> Option<Self::Value> = $parse;
+            fn parse(value: &$crate::fields::JsonValue, reader: &mut $crate::fields::Reader) -> Option<$value> {
+                let parse: fn(&str) -> Option<$value> = $parse;
                 reader.accept::<Self>(value, value.as_str().and_then(parse))
             }
 
-            fn to_json(value: &Self::Value) -> $crate::fields::JsonValue {
+            fn to_json(value: &$value) -> $crate::fields::JsonValue {
                 value.to_string().into()
             }
         }
+    };
+    ($($(#[$doc:meta])* $vis:vis $name:ident $(-> $value:ty)?: $expected:expr, $schema:tt, $parse:expr $(, $constant:ident)?;)+) => { $(
+        $(#[$doc])*
+        $vis struct $name;
+
+        $crate::text_kind!(@field $name, $crate::text_kind!(@value $($value)?), $expected, $schema, $parse $(, $constant)?);
     )+ };
 }
 

@@ -57,8 +57,7 @@ impl Line {
         }
         self.end_session(now, found.session, EndedBy::Visitor { is_brief: false, returned: false });
         self.counters.left += 1;
-        let (arrival, kind) = (held.since(), VisitKind::Renewed);
-        RecognizedSession { session: account, arrival, kind, confirmed: true, due: None, unconfirmed_until: None }
+        RecognizedSession::without_ticket(account, held.since(), VisitKind::Renewed, true)
     }
 
     /// Gives the position or slot of a session to the account. A slot that was assigned before an earlier session of the
@@ -86,15 +85,7 @@ impl Line {
         let is_over = |line: &Self, at: Option<Micros>| at.is_some_and(|at| line.is_over(now, source, at));
         let present = self.present.get(&source).copied().filter(|it| !is_over(self, it.admitted_at()));
         if let Some(presence) = present.filter(|_| source != account) {
-            let (arrival, kind) = (presence.since(), VisitKind::Renewed);
-            let found = RecognizedSession {
-                session: source,
-                arrival,
-                kind,
-                confirmed: true,
-                due: None,
-                unconfirmed_until: None,
-            };
+            let found = RecognizedSession::without_ticket(source, presence.since(), VisitKind::Renewed, true);
             return Some(self.hand_over(now, found, Some(account)));
         }
         let is_spent = self.is_ended(now, source);

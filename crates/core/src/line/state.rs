@@ -313,8 +313,7 @@ impl Line {
         arrival: Micros,
         confirmed: bool,
     ) -> Option<RecognizedSession> {
-        let visitor =
-            |arrival, kind| RecognizedSession { session, arrival, kind, confirmed, due: None, unconfirmed_until: None };
+        let visitor = |arrival, kind| RecognizedSession::without_ticket(session, arrival, kind, confirmed);
         // An account joins again under the same session after it has ended, once its slot is free.
         if self.bars(now, visit, session) {
             return None;

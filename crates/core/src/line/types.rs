@@ -434,3 +434,10 @@ pub(super) struct RecognizedSession {
     /// by an earlier return of the same ticket.
     pub(super) unconfirmed_until: Option<Micros>,
 }
+
+impl RecognizedSession {
+    /// One that no ticket of its own named.
+    pub(super) const fn without_ticket(session: SessionId, arrival: Micros, kind: VisitKind, confirmed: bool) -> Self {
+        Self { session, arrival, kind, confirmed, due: None, unconfirmed_until: None }
+    }
+}

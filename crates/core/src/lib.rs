@@ -60,4 +60,4 @@ pub use token::{
     PrefixKind, ShownStatus, TicketError, TicketOrigin, TicketSigner, TokenDigest, is_key_id, is_pre_ticket,
     verify_pass,
 };
-pub use visitor_status::{EndReason, EventStatus, JoinStep, VisitorState, VisitorStatus, WaitSeconds};
+pub use visitor_status::{EndReason, EventStatus, JoinStep, RetryReason, VisitorState, VisitorStatus, WaitSeconds};

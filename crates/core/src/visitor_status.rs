@@ -125,13 +125,24 @@ pub enum JoinStep {
         /// After how many seconds.
         retry_after: u64,
         /// Why.
-        reason: RejectionReason,
+        reason: RetryReason,
     },
     /// Signs in: nobody joins without an account (rule 24).
     SignIn {
         /// Where; the page returns the visitor afterwards.
         url: String,
     },
+}
+
+/// Why a newcomer tries again later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetryReason {
+    /// The process that was asked makes no more challenges at the moment.
+    Challenges,
+    /// The line rejected the join, or is full.
+    #[serde(untagged)]
+    Rejected(RejectionReason),
 }
 
 impl JoinStep {

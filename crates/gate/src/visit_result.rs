@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vestibule_core::line::RejectionReason;
-use vestibule_core::{JoinStep, Micros, SessionId, VisitorState, VisitorStatus};
+use vestibule_core::{JoinStep, Micros, RetryReason, SessionId, VisitorState, VisitorStatus};
 use vestibule_runtime::{Decision, Outcome, Queue};
 use vestibule_themes::ErrorPage;
 
@@ -79,7 +79,7 @@ impl VisitResult {
     /// Why a limit rejected the newcomer.
     pub(crate) const fn rejection(&self) -> Option<RejectionReason> {
         match &self.visitor_status.join {
-            Some(JoinStep::RetryLater { reason, .. }) => Some(*reason),
+            Some(JoinStep::RetryLater { reason: RetryReason::Rejected(reason), .. }) => Some(*reason),
             _ => None,
         }
     }
@@ -90,7 +90,7 @@ impl VisitResult {
             RejectionReason::Blocked => Some(ErrorPage::JoinBlocked),
             RejectionReason::Rate => Some(ErrorPage::JoinRate),
             RejectionReason::Limit => Some(ErrorPage::JoinLimit),
-            RejectionReason::Full | RejectionReason::Challenges => None,
+            RejectionReason::Full => None,
         }
     }
 

@@ -3,8 +3,8 @@
 use vestibule_core::line::{LineRules, Mode, RejectionReason, VisitAnswer, VisitKind};
 use vestibule_core::settings::{HandoverKind, Settings};
 use vestibule_core::{
-    EventStatus, JoinStep, Micros, PASS_TTL, Ticket, VisitorState, VisitorStatus, confirm_after, draw_after,
-    full_after, poll_after, rejected_after, support_code,
+    EventStatus, JoinStep, Micros, PASS_TTL, RetryReason, Ticket, VisitorState, VisitorStatus, confirm_after,
+    draw_after, full_after, poll_after, rejected_after, support_code,
 };
 use vestibule_estimate::{WaitRange, estimate_wait};
 
@@ -104,7 +104,8 @@ pub(crate) fn visitor_status(
         VisitKind::Rejected(rejection) => ask_after = rejected_after(rejection.retry_after, answer.now),
         _ => {}
     }
-    let retry_later = |reason| Some(JoinStep::RetryLater { retry_after: ask_after, reason });
+    let retry_later =
+        |reason| Some(JoinStep::RetryLater { retry_after: ask_after, reason: RetryReason::Rejected(reason) });
     let join = match answer.kind {
         VisitKind::NeedsPreTicket => Some(JoinStep::redeem()),
         VisitKind::Rejected(rejection) => retry_later(rejection.reason),

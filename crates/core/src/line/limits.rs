@@ -44,36 +44,22 @@ pub struct ClientDigests {
     pub network: PrefixDigest,
 }
 
-/// Why a newcomer does not join.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RejectionReason {
-    /// The network is blocked.
-    Blocked,
-    /// The line is full.
-    Full,
-    /// More sessions join than `joins_per_second` allows.
-    Rate,
-    /// Too many sessions joined from the address or the network.
-    Limit,
-    /// The process that was asked makes no more challenges at the moment. Never returned by a line.
-    Challenges,
-}
-
-impl RejectionReason {
-    /// All reasons for which a line rejects a join.
-    pub const ALL: [Self; 4] = [Self::Blocked, Self::Full, Self::Rate, Self::Limit];
-
-    /// The name used in JSON and metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Blocked => "blocked",
-            Self::Full => "full",
-            Self::Rate => "rate",
-            Self::Limit => "limit",
-            Self::Challenges => "challenges",
-        }
+crate::names! {
+    /// Why a newcomer does not join.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum RejectionReason {
+        /// The network is blocked.
+        Blocked = "blocked",
+        /// The line is full.
+        Full = "full",
+        /// More sessions join than `joins_per_second` allows.
+        Rate = "rate",
+        /// Too many sessions joined from the address or the network.
+        Limit = "limit",
     }
+    /// The name used in JSON and metrics.
+    fn as_str
 }
 
 /// A join that was rejected.
@@ -139,7 +125,6 @@ impl LimitCounters {
             RejectionReason::Full => self.rejected_full,
             RejectionReason::Rate => self.rejected_rate,
             RejectionReason::Limit => self.rejected_limit,
-            RejectionReason::Challenges => 0,
         }
     }
 
@@ -154,7 +139,6 @@ impl LimitCounters {
             RejectionReason::Full => self.rejected_full += 1,
             RejectionReason::Rate => self.rejected_rate += 1,
             RejectionReason::Limit => self.rejected_limit += 1,
-            RejectionReason::Challenges => {}
         }
     }
 }

@@ -4,8 +4,9 @@
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use vestibule_core::line::RejectionReason;
-use vestibule_core::{ChallengeTerms, ClientNetworks, FirstVisit, JoinStep, PreTicket, SessionId, VisitorState};
+use vestibule_core::{
+    ChallengeTerms, ClientNetworks, FirstVisit, JoinStep, PreTicket, RetryReason, SessionId, VisitorState,
+};
 use vestibule_runtime::Outcome;
 
 use super::EndpointRequest;
@@ -70,7 +71,7 @@ fn too_many(visit: VisitResult) -> Answer {
     let status = &mut visit.visitor_status;
     status.state = VisitorState::Waiting;
     status.poll_after = retry_after;
-    status.join = Some(JoinStep::RetryLater { retry_after, reason: RejectionReason::Challenges });
+    status.join = Some(JoinStep::RetryLater { retry_after, reason: RetryReason::Challenges });
     Answer::new(visit, Reply::Status(StatusCode::TOO_MANY_REQUESTS))
 }
 

@@ -10,6 +10,7 @@ use http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use vestibule_core::Message;
+use vestibule_core::content_type::{self, JSON};
 use vestibule_core::fields::{FieldError, Object, Reader, Reading};
 
 use crate::codes::Code;
@@ -20,7 +21,6 @@ use crate::problem::Problem;
 pub(crate) const BODY_MAX: usize = 256 * 1024;
 /// Maximum size of a body with the settings of all queues, in bytes.
 const DOCUMENT_MAX: usize = 8 * 1024 * 1024;
-const CONTENT_TYPE: &str = "application/json";
 
 /// A JSON object of at most `MAX` bytes.
 pub(crate) struct JsonBody<const MAX: usize = BODY_MAX>(pub(crate) Map<String, Value>);
@@ -68,7 +68,7 @@ impl UnreadBody {
 /// The bytes of a body whose content type is JSON.
 async fn read_json(request: Request, max: usize) -> Result<Bytes, Problem> {
     if !is_json(request.headers()) {
-        return Err(Problem::WrongContentType(CONTENT_TYPE));
+        return Err(Problem::WrongContentType(JSON));
     }
     axum::body::to_bytes(request.into_body(), max).await.map_err(|_| Problem::TooLarge(max))
 }
@@ -123,13 +123,13 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Segment
 /// `application/json`, or a media type based on it such as `application/merge-patch+json`.
 fn is_json(headers: &HeaderMap) -> bool {
     let media_type = media_type(headers);
-    media_type == CONTENT_TYPE || (media_type.starts_with("application/") && media_type.ends_with("+json"))
+    media_type == JSON || (media_type.starts_with("application/") && media_type.ends_with("+json"))
 }
 
-/// The media type of a body in lower case, without parameters; empty if it is missing.
+/// The media type of a body; empty if it is missing.
 pub(crate) fn media_type(headers: &HeaderMap) -> String {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    content_type::media_type(value)
 }
 
 /// The problem that one field is invalid.

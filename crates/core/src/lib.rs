@@ -2,6 +2,7 @@
 
 mod causes;
 mod client_network;
+pub mod content_type;
 pub mod cookie;
 mod counters;
 mod difficulty;

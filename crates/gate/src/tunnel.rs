@@ -8,6 +8,7 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, header};
 use tokio::time::sleep;
 use tracing::debug;
+use vestibule_core::content_type::media_type;
 use vestibule_core::line::{Mode, SessionLocation};
 use vestibule_core::store::OperationsStore;
 use vestibule_core::{Micros, QueueId, SessionId};
@@ -34,8 +35,7 @@ pub(crate) fn limit_event_stream(response: Response, end: impl FnOnce() -> Tunne
 
 fn is_event_stream(headers: &HeaderMap) -> bool {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let media_type = value.and_then(|value| value.split(';').next());
-    media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(EVENT_STREAM))
+    value.is_some_and(|value| media_type(value) == EVENT_STREAM)
 }
 
 /// Resolves once the session, if there is one, is no longer active. While the store is unavailable, and while everyone passes without

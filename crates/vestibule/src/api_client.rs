@@ -8,6 +8,7 @@ use bytes::Bytes;
 use clap::Args;
 use http::{HeaderName, Method, Request, Uri, header};
 use serde_json::Value;
+use vestibule_core::content_type::JSON;
 use vestibule_http_client::{HttpClient, Options};
 
 /// Variable that has the token of a superuser or an operator, for `--to`.
@@ -16,8 +17,6 @@ pub(crate) const ADMIN_TOKEN: &str = "VESTIBULE_ADMIN_TOKEN";
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum size of a response body: a plan, a thousand job queues, or a page of dead letters.
 const RESPONSE_MAX: usize = 32 << 20;
-/// Content type of a body that is JSON.
-pub(crate) const JSON: &str = "application/json";
 
 #[derive(Args)]
 pub(crate) struct ApiOptions {

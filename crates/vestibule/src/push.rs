@@ -11,9 +11,10 @@ use http::{HeaderName, Method, header};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use vestibule_core::SessionId;
+use vestibule_core::content_type::JSON;
 use vestibule_core::jobs::{DeduplicationId, JobGroupId, JobQueueId, PAYLOAD_MAX};
 
-use crate::api_client::{ApiClient, ApiOptions, ApiRequest, JSON, print_job};
+use crate::api_client::{ApiClient, ApiOptions, ApiRequest, print_job};
 use crate::arguments::whole;
 
 /// Interval at which `--wait` asks for the job.

@@ -13,6 +13,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
+use vestibule_core::content_type::JSON;
 use vestibule_core::settings::FieldError;
 use vestibule_themes::{ASSET_MAX, FILES_MAX, PAGES, THEME_MAX, ThemeError, ThemeFiles};
 use zip::ZipArchive as Archive;
@@ -85,7 +86,7 @@ impl Upload {
         let failed =
             |error: &dyn std::fmt::Display| Problem::InvalidBody(Code::NotUnderstood.with("cause", error.to_string()));
         let kind = media_type(self.0.headers());
-        if kind != ZIP && kind != "application/json" {
+        if kind != ZIP && kind != JSON {
             return Err(Problem::WrongContentType(TAKES));
         }
         let body = axum::body::to_bytes(self.0.into_body(), UPLOAD_MAX).await;

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::id::{DeduplicationId, JobGroupId};
 use crate::SessionId;
+use crate::content_type::{JSON, media_type};
 
 /// The content of a job: bytes, and their content type.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,8 +32,8 @@ impl fmt::Debug for Payload {
 impl Payload {
     /// Whether the media type says JSON: `application/json`, or one that ends with `+json`.
     pub fn is_json(&self) -> bool {
-        let media_type = self.content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        media_type == "application/json" || media_type.ends_with("+json")
+        let media_type = media_type(&self.content_type);
+        media_type == JSON || media_type.ends_with("+json")
     }
 
     /// Whether the content has more levels of arrays and objects than JSON of a payload may have, [`super::JSON_LEVELS_MAX`].

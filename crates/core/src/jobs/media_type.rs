@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::content_type::{JSON, media_type};
 use crate::fields::FieldErrorCode;
 
 /// Maximum length of a media type.
@@ -20,12 +21,12 @@ crate::text_field! { MediaType: FieldErrorCode::MediaType, { "maxLength": MEDIA_
 impl MediaType {
     /// `application/json`.
     pub fn json() -> Self {
-        Self("application/json".to_owned())
+        Self(JSON.to_owned())
     }
 
     /// The media type of a `Content-Type`.
     pub fn of_header(content_type: &str) -> Option<Self> {
-        content_type.split(';').next().unwrap_or_default().trim().parse().ok()
+        media_type(content_type).parse().ok()
     }
 }
 

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tracing::warn;
 use vestibule_core::Ticket;
+use vestibule_core::content_type::JSON;
 use vestibule_core::jobs::{
     Enqueued, JobBackendError, JobId, JobParams, JobProducers, JobQueueId, JobState, NewJob, PAYLOAD_MAX, Payload,
 };
@@ -31,9 +32,6 @@ use crate::state::Gate;
 use crate::store_visit::StoreDeadline;
 use crate::visit::renew;
 use crate::visit_result::VisitResult;
-
-/// The content type of a payload that was a form.
-const JSON: &str = "application/json";
 
 /// `POST /_vestibule/jobs/{job_queue}`
 pub(crate) async fn enqueue(

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
+use vestibule_core::content_type::{JSON, media_type};
 use vestibule_core::{ClientNetworks, JoinStep, PreTicket, Proof};
 use vestibule_runtime::Outcome;
 
@@ -25,8 +26,6 @@ use crate::visit_result::decision;
 
 /// Maximum size of a body in bytes. A proof has about 900.
 const BODY_MAX: usize = 8192;
-/// The content type of a proof. Pages of other sites cannot send it without asking first.
-const JSON: &str = "application/json";
 
 /// The body: a proof, or the same as base64 of its JSON, as the widget of ALTCHA writes it into a form.
 #[derive(Deserialize)]
@@ -96,9 +95,9 @@ async fn prove(
     })
 }
 
+/// Whether the body can be a proof. Pages of other sites cannot send JSON without asking first.
 fn is_json(content_type: &str) -> bool {
-    let media_type = content_type.split(';').next().unwrap_or_default();
-    media_type.trim().eq_ignore_ascii_case(JSON)
+    media_type(content_type) == JSON
 }
 
 fn read(body: &[u8]) -> Option<Proof> {

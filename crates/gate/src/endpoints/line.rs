@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use vestibule_core::StoreError;
+use vestibule_core::content_type::JSON;
 use vestibule_core::line::LineView;
 use vestibule_runtime::{Decision, Outcome, Queue};
 
@@ -88,7 +89,7 @@ fn body(document: &LineDocument, headers: &HeaderMap) -> Response {
         }
         None => Body::from(document.body.clone()).into_response(),
     };
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
     response
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
+use vestibule_core::content_type::{JSON, media_type};
 use vestibule_core::{Proof, is_pre_ticket};
 use vestibule_http_client::{HttpClient, HttpError, Options, ResponseBody, TlsError};
 
@@ -276,7 +277,7 @@ impl GateClient {
         let cookies = first.job.cookies.updated(&first.set_cookies);
         let job = Job { cookies: cookies.unwrap_or(first.job.cookies), ..first.job };
         let mut request = self.request(&job).map(|_| Bytes::from(body));
-        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         let sent_bytes = first.sent_bytes + request_bytes(&request) + request.body().len();
         let sent = Instant::now();
         let result = self.http.send(request).await;
@@ -351,7 +352,7 @@ impl GateClient {
         if status.is_success() {
             // A site that answers every path does so with pages.
             let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-            let is_json = content_type.is_some_and(|value| value.starts_with("application/json"));
+            let is_json = content_type.is_some_and(|value| media_type(value) == JSON);
             return if is_json { Ok(()) } else { Err(TargetCheckError::NoVisitorStatus { target: target() }) };
         }
         let host = String::from_utf8_lossy(self.target.host.as_bytes()).into_owned();
@@ -386,7 +387,7 @@ impl GateClient {
         let accept = match kind {
             _ if is_page => PAGE_TYPES,
             RequestKind::Stream => "text/event-stream",
-            _ => "application/json",
+            _ => JSON,
         };
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));

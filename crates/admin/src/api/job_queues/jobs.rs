@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use vestibule_core::content_type::JSON;
 use vestibule_core::fields;
 use vestibule_core::fields::{Bounded, JsonText, List, Object as _, Omissible, Text};
 use vestibule_core::jobs::{
@@ -41,7 +42,6 @@ const DELAY_MAX: u64 = 900;
 const JOBS_MAX: usize = 100;
 /// Content type of a payload without one.
 const UNKNOWN_CONTENT: &str = "application/octet-stream";
-const JSON: &str = "application/json";
 const USER_ID: HeaderName = HeaderName::from_static("vestibule-user-id");
 const SESSION: HeaderName = HeaderName::from_static("vestibule-session");
 /// Maximum length of a session ID in a request.

@@ -2,7 +2,7 @@
 //! knows the sale key can write all codes of a batch, and verify each of them.
 //!
 //! ```text
-//! batch key = HMAC-SHA256(sale key, "vestibule invite key 1\0" queue "\0" u16be(batch))
+//! batch key = HMAC-SHA256(sale key, "vestibule invite key 2\0" tenant "\0" queue "\0" u16be(batch))
 //! number    = 1 | u16be(batch) | u32be(number), 7 bytes
 //! code      = number | first 8 bytes of HMAC-SHA256(batch key, "vestibule invite 1\0" number)
 //! session   = first 14 bytes of HMAC-SHA256(batch key, "vestibule invite session 1\0" u64be(epoch) number)

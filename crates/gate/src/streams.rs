@@ -90,11 +90,6 @@ impl Streams {
         let interval = if is_far { far_interval(self.0.permits.count()) } else { READ_INTERVAL };
         on_grid(self.0.began, Instant::now() + interval)
     }
-
-    /// Counts an update.
-    pub(crate) fn updated(&self) {
-        self.0.counts.updates.increment();
-    }
 }
 
 /// The interval far from the front with this many open streams.

@@ -131,7 +131,6 @@ metrics! {
     PURGE_TIMESTAMP = GAUGE "vestibule_purge_timestamp_seconds" NONE,
         "End of the last purge, in seconds since 1970 by the store's clock.";
     PURGE_DURATION = GAUGE "vestibule_purge_duration_seconds" NONE, "Duration of the last purge in seconds.";
-    PURGE_QUEUES = GAUGE "vestibule_purge_queues" NONE, "Queues visited by the last purge.";
     PURGE_FAILED = GAUGE "vestibule_purge_failed_queues" NONE, "Queues that failed in the last purge.";
     PURGE_EXPIRED = GAUGE "vestibule_purge_expired_sessions" NONE, "Expired sessions removed by the last purge.";
     PURGE_TOMBSTONES = GAUGE "vestibule_purge_tombstones" NONE, "Old tombstones removed by the last purge.";
@@ -153,7 +152,6 @@ metrics! {
     TUNNELS_LIMIT = GAUGE "vestibule_tunnels_limit" NONE, "Maximum number of open tunnels.";
     STREAMS = GAUGE "vestibule_streams" NONE, "Open streams of this process.";
     STREAMS_LIMIT = GAUGE "vestibule_streams_limit" NONE, "Maximum number of open streams; 0 if streams are off.";
-    STREAM_UPDATES = COUNTER "vestibule_stream_updates_total" NONE, "Updates sent to open streams.";
 
     JOB_DURATION = HISTOGRAM "vestibule_job_duration_seconds" JOB_QUEUE,
         "Duration of the calls of this process' worker in seconds.";

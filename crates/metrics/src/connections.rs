@@ -4,14 +4,14 @@ use prometheus::proto::MetricFamily;
 use vestibule_runtime::ConnectionCounts;
 
 use crate::catalog::{
-    CONNECTIONS, CONNECTIONS_DISPLACED, CONNECTIONS_LIMIT, CONNECTIONS_REFUSED, STREAM_UPDATES, STREAMS, STREAMS_LIMIT,
-    TUNNELS, TUNNELS_LIMIT,
+    CONNECTIONS, CONNECTIONS_DISPLACED, CONNECTIONS_LIMIT, CONNECTIONS_REFUSED, STREAMS, STREAMS_LIMIT, TUNNELS,
+    TUNNELS_LIMIT,
 };
 use crate::family::MetricFamilyBuilder;
 
 /// The counts so far.
 pub(crate) fn families(counts: &ConnectionCounts) -> Vec<MetricFamily> {
-    let ConnectionCounts { connections, streams, tunnels, refused, displaced, updates } = counts;
+    let ConnectionCounts { connections, streams, tunnels, refused, displaced } = counts;
     let values = [
         (&CONNECTIONS, connections.open() as f64),
         (&CONNECTIONS_LIMIT, connections.limit() as f64),
@@ -21,7 +21,6 @@ pub(crate) fn families(counts: &ConnectionCounts) -> Vec<MetricFamily> {
         (&TUNNELS_LIMIT, tunnels.limit() as f64),
         (&STREAMS, streams.open() as f64),
         (&STREAMS_LIMIT, streams.limit() as f64),
-        (&STREAM_UPDATES, updates.get() as f64),
     ];
     let families = values.map(|(metric, value)| {
         let mut family = MetricFamilyBuilder::new(metric);

@@ -45,10 +45,9 @@ const COUNTERS: [Counter; 10] = [
 ];
 
 type Field = (&'static Metric, fn(&LastPurge) -> f64);
-const PURGE: [Field; 8] = [
+const PURGE: [Field; 7] = [
     (&all::PURGE_TIMESTAMP, |purge| purge.at.0 as f64 / MICROS_PER_SECOND),
     (&all::PURGE_DURATION, |purge| purge.took_ms as f64 / 1000.0),
-    (&all::PURGE_QUEUES, |purge| purge.queues as f64),
     (&all::PURGE_FAILED, |purge| purge.failed as f64),
     (&all::PURGE_EXPIRED, |purge| purge.expired as f64),
     (&all::PURGE_TOMBSTONES, |purge| purge.tombstones as f64),

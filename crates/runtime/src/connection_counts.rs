@@ -27,8 +27,6 @@ pub struct ConnectionCounts {
     pub refused: Count,
     /// Connections that were closed for others.
     pub displaced: Count,
-    /// Updates sent to streams.
-    pub updates: Count,
 }
 
 impl ConnectionCounts {
@@ -41,7 +39,6 @@ impl ConnectionCounts {
             tunnels: open(limits.tunnels),
             refused: Count::default(),
             displaced: Count::default(),
-            updates: Count::default(),
         }
     }
 }

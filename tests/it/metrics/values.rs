@@ -144,7 +144,6 @@ async fn samples_match_the_store(stores: &StoreFixture) {
     paused.join().await;
     let record = LastPurge {
         took_ms: 1250,
-        queues: 2,
         failed: 1,
         expired: 30,
         tombstones: 4,
@@ -171,7 +170,6 @@ async fn samples_match_the_store(stores: &StoreFixture) {
         ),
         sample("vestibule_purge_timestamp_seconds", &[], fixture.now().0 as f64 / 1e6),
         sample("vestibule_purge_duration_seconds", &[], 1.25),
-        sample("vestibule_purge_queues", &[], 2.0),
         sample("vestibule_purge_failed_queues", &[], 1.0),
         sample("vestibule_purge_expired_sessions", &[], 30.0),
         sample("vestibule_purge_tombstones", &[], 4.0),

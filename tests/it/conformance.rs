@@ -319,6 +319,7 @@ suite! {
         revision_prevents_lost_updates,
         changed_settings_apply_to_the_next_request,
         restored_queue_keeps_its_epoch_and_revision,
+        queue_continues_after_the_revision_of_a_removed_one,
         unknown_queue_error_names_the_queue,
         removed_queue_leaves_no_data,
         queues_are_listed_by_id_with_their_revision,

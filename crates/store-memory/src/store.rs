@@ -1,6 +1,6 @@
 //! The lines of all queues: the rules plus a lock per queue.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -24,7 +24,8 @@ struct Entry {
 pub struct MemoryStore {
     clock: Box<dyn Clock>,
     queues: RwLock<HashMap<QueueId, Arc<Mutex<Entry>>>>,
-    removed: Mutex<BTreeSet<QueueId>>,
+    /// Removed queues, and their last revisions, after which new queues of these IDs continue.
+    removed: Mutex<BTreeMap<QueueId, u64>>,
     tenants: Mutex<BTreeMap<TenantId, Tenant>>,
     last_purge: Mutex<Option<LastPurge>>,
 }
@@ -35,7 +36,7 @@ pub struct MemoryStore {
 #[serde(from = "SavedSnapshot")]
 pub struct MemorySnapshot {
     queues: Vec<QueueSnapshot>,
-    removed: BTreeSet<QueueId>,
+    removed: BTreeMap<QueueId, u64>,
     tenants: Vec<Tenant>,
     last_purge: Option<LastPurge>,
     /// What the process saves beside the content of the store, since both must fit. The store does not read it.
@@ -56,7 +57,7 @@ struct QueueSnapshot {
 #[serde(default)]
 struct SavedSnapshot {
     queues: Vec<Value>,
-    removed: BTreeSet<QueueId>,
+    removed: Value,
     tenants: Vec<Value>,
     last_purge: Value,
     beside: Value,
@@ -80,7 +81,8 @@ impl From<SavedSnapshot> for MemorySnapshot {
             }
         }
         let last_purge = LastPurge::deserialize(saved.last_purge).ok();
-        Self { queues, removed: saved.removed, tenants, last_purge, beside: saved.beside, unreadable }
+        let removed = BTreeMap::deserialize(saved.removed).unwrap_or_default();
+        Self { queues, removed, tenants, last_purge, beside: saved.beside, unreadable }
     }
 }
 
@@ -174,19 +176,24 @@ impl MemoryStore {
 
     fn create(&self, settings: &Settings, mode: PutMode) -> PutOutcome {
         let mut queues = self.queues.write();
-        let revision = settings.line.revision;
         if let Some(entry) = queues.get(&settings.id) {
             return PutOutcome::Conflict(entry.lock().settings.line.revision);
         }
         let restores = matches!(mode, PutMode::Restore | PutMode::Unreadable);
-        if restores && self.removed.lock().contains(&settings.id) {
+        if restores && self.removed.lock().contains_key(&settings.id) {
             return PutOutcome::Removed;
         }
+        let mut settings = settings.clone();
+        let removed = self.removed.lock().remove(&settings.id);
+        if let Some(last_revision) = removed {
+            settings.line.revision = settings.line.revision.max(last_revision + 1);
+        }
+        let revision = settings.line.revision;
         let mut line = Line::new(settings.line.clone(), self.clock.now(), restores);
-        if self.removed.lock().remove(&settings.id) {
+        if removed.is_some() {
             line.confirm_rules();
         }
-        queues.insert(settings.id.clone(), Arc::new(Mutex::new(Entry { settings: settings.clone(), line })));
+        queues.insert(settings.id.clone(), Arc::new(Mutex::new(Entry { settings, line })));
         PutOutcome::Stored(revision)
     }
 
@@ -250,15 +257,15 @@ impl SettingsStore for MemoryStore {
         let queues = self.queues.read();
         let mut all: Vec<_> =
             queues.iter().map(|(id, entry)| (id.clone(), entry.lock().settings.line.revision)).collect();
-        all.extend(self.removed.lock().iter().map(|id| (id.clone(), 0)));
+        all.extend(self.removed.lock().keys().map(|id| (id.clone(), 0)));
         all.sort();
         Ok(all)
     }
 
     async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError> {
         let removed = self.queues.write().remove(queue);
-        if removed.is_some() {
-            self.removed.lock().insert(queue.clone());
+        if let Some(entry) = removed {
+            self.removed.lock().insert(queue.clone(), entry.lock().settings.line.revision);
         }
         Ok(())
     }

@@ -65,6 +65,20 @@ pub(super) async fn restored_queue_keeps_its_epoch_and_revision(stores: &StoreFi
     assert_eq!((stats.rules.epoch, stats.rules.revision, stats.recovering), (5, 8, true));
 }
 
+/// A process that did not notice the removal would otherwise take its settings for those of the new queue.
+pub(super) async fn queue_continues_after_the_revision_of_a_removed_one(stores: &StoreFixture) {
+    let fixture = stores.open(json!({ "quota": 1 })).await;
+    fixture.change(|settings| settings.line.quota = 2).await;
+    let store = fixture.store();
+    store.remove_queue(&fixture.queue).await.unwrap();
+    let settings = settings_of(&fixture.queue, &json!({ "quota": 3 }));
+    assert_eq!(settings.line.revision, 1);
+    assert_eq!(store.put_settings(&settings, PutMode::Always).await.unwrap(), PutOutcome::Stored(3));
+    assert_eq!(fixture.settings().await.line.revision, 3);
+    assert!(store.queues().await.unwrap().contains(&(fixture.queue.clone(), 3)));
+    assert_eq!(fixture.visit_as(SessionId::random()).await.revision, 3);
+}
+
 async fn assert_unknown(stores: &StoreFixture, queue: &QueueId) {
     let (store, visit) = (&stores.store, Visit::joining(SessionId::random()));
     let settings = settings_of(queue, &json!({}));

@@ -32,9 +32,10 @@ end
 
 if not rules then
   if mode == IF_REVISION then return { UNKNOWN_QUEUE } end
-  local removed = call('HEXISTS', SETTINGS, 'removed') == 1
+  local removed = tonumber(call('HGET', SETTINGS, 'removed'))
   local was_lost = mode == RESTORE or mode == REPLACE_UNREADABLE
   if was_lost and removed then return { DONE, REMOVED, 0 } end
+  if removed then given.revision = math.max(given.revision, removed + 1) end
   call('UNLINK', SETTINGS)
   write_settings()
   -- Settings that a process holds of a removed queue do not replace those of a new one.

@@ -1,5 +1,6 @@
 -- Removes a queue and all its data. A marker prevents a process that still has its settings from
--- restoring it.
+-- restoring it. It is the revision of the queue, after which a new queue of this ID continues: otherwise a process that did not notice
+-- the removal would take its own settings for those of the new queue.
 --
 -- KEYS[1..8] line, active, pool, ended, state, settings, joins, networks
 -- ARGV[1]    now in us, or ''
@@ -8,6 +9,6 @@
 -- Cost       O(1): what was there is freed in the background
 if not rules then return { DONE, 0 } end
 call('UNLINK', LINE, ACTIVE, POOL, ENDED, STATE, SETTINGS, JOIN_COUNTERS, NETWORKS)
-call('HSET', SETTINGS, 'removed', now)
+call('HSET', SETTINGS, 'removed', rules.revision)
 call('EXPIRE', SETTINGS, ARGV[2])
 return { DONE, 1 }

@@ -151,6 +151,8 @@ suite! {
         rule_07_newcomer_in_recovery_waits_behind_returners,
         rule_07_returner_waits_while_the_queue_is_paused,
         rule_07_old_admitted_tickets_do_not_skip_the_line,
+        rule_07_raised_ttl_makes_no_void_ticket_valid,
+        rule_07_raised_ttl_prolongs_no_recovery,
     }
     interruptions {
         rule_07_unserved_visitors_keep_their_order,

@@ -517,3 +517,63 @@ pub(super) async fn rule_07_old_admitted_tickets_do_not_skip_the_line(stores: &S
     fixture.change(|settings| settings.line.waiting_ttl = 200).await;
     assert_eq!(fixture.keepalive(&old).await.session.unwrap().position, 1, "a longer TTL does not apply retroactively");
 }
+
+/// Their positions were lost, and those who wait have moved up.
+pub(super) async fn rule_07_raised_ttl_makes_no_void_ticket_valid(stores: &StoreFixture) {
+    let rules = json!({ "quota": 1, "waiting_ttl": 5, "claim_ttl": 3, "hold_ttl": 10, "active_ttl": 10 });
+    let fixture = stores.open(rules).await;
+    let mut admitted = fixture.join_and_confirm().await;
+    fixture.visit(&mut admitted).await;
+    let (mut ended, mut gone) = (fixture.join_and_confirm().await, fixture.join_and_confirm().await);
+    let mut unconfirmed = fixture.join().await;
+    fixture.end(&ended).await;
+    let mut patient = fixture.join_and_confirm().await;
+    for _ in 0..4 {
+        fixture.advance_seconds(3);
+        fixture.visit(&mut patient).await;
+    }
+    fixture.purge().await;
+    fixture.change(|settings| settings.line.quota = 0).await;
+    let mut away = fixture.join_and_confirm().await;
+    fixture.advance_seconds(6);
+    fixture
+        .change(|settings| {
+            let line = &mut settings.line;
+            (line.waiting_ttl, line.claim_ttl, line.hold_ttl, line.active_ttl) = (60, 60, 600, 600);
+        })
+        .await;
+    for void in [&mut ended, &mut gone, &mut unconfirmed, &mut admitted] {
+        assert_eq!(fixture.visit(void).await.kind, VisitKind::Joined, "as a newcomer");
+    }
+    assert_eq!(fixture.visit(&mut away).await.kind, VisitKind::Restored, "it was valid when the TTL was raised");
+    fixture.advance_seconds(20);
+    assert_eq!(fixture.visit(&mut away).await.kind, VisitKind::Renewed);
+    fixture.advance_seconds(100);
+    assert_eq!(fixture.visit(&mut away).await.kind, VisitKind::Restored, "the new TTL is that of later tickets");
+}
+
+/// Nobody would be admitted, and slots would be reserved for sessions that are long gone.
+pub(super) async fn rule_07_raised_ttl_prolongs_no_recovery(stores: &StoreFixture) {
+    let rules = json!({ "quota": 2, "waiting_ttl": 5, "claim_ttl": 3, "hold_ttl": 10, "active_ttl": 10 });
+    let fixture = stores.open(rules).await;
+    let mut guests = fixture.arrivals(2).await;
+    fixture.visit_all(&mut guests).await;
+    assert_eq!(fixture.counts().await, (0, 2));
+    fixture.lose(PutMode::Restore).await;
+    fixture.visit(&mut guests[0]).await;
+    assert!(fixture.stats().await.recovering);
+    fixture.advance_seconds(11);
+    fixture.purge().await;
+    let over = fixture.stats().await;
+    assert_eq!((over.recovering, over.reserved), (false, 0));
+    fixture
+        .change(|settings| {
+            (settings.line.waiting_ttl, settings.line.hold_ttl, settings.line.active_ttl) = (60, 600, 600)
+        })
+        .await;
+    let stats = fixture.stats().await;
+    assert_eq!((stats.recovering, stats.reserved), (false, 0));
+    let mut newcomers = fixture.arrivals(2).await;
+    assert!(!fixture.visit(&mut newcomers[0]).await.restoring);
+    assert_eq!(fixture.counts().await, (0, 2));
+}

@@ -5,7 +5,7 @@
 //! is admitted, so that tickets restore the order first; and for `active_ttl` slots are reserved
 //! for active sessions that have not returned yet.
 
-use super::continuity::{CLOCK_GRAIN, Census, Continuity, GAP_MIN, LostTime, Recovery};
+use super::continuity::{CLOCK_GRAIN, Census, Continuity, GAP_MIN, LostTime, Recovery, RecoveryTtls, VoidTickets};
 use super::presence::{ACTIVE_REFRESH_SHARE, Presence};
 use super::state::Line;
 use super::types::Witness;
@@ -38,7 +38,9 @@ impl Line {
         // Silence proves nothing; that visitors could not be served does.
         let interruption = || self.open_silence(now).filter(|_| witness.unserved >= self.silence_min());
         if let Some(LostTime { from: known_at, until: lost_until, active, reached }) = lost.or_else(interruption) {
-            self.recovery = Recovery { since: now, known: active, known_at, lost_until, reached, settled: active };
+            let ttls = RecoveryTtls::of(&self.rules);
+            self.recovery =
+                Recovery { since: now, known: active, known_at, lost_until, reached, settled: active, ttls };
             (self.continuity.gap, self.continuity.silence) = Default::default();
         }
         // Unconfirmed tickets may have been collected by an attacker, so they are not used as
@@ -87,6 +89,7 @@ impl Line {
             self.bucket.reanchor(now);
             self.reanchor_attack_mode(now, used_at);
             self.recovery.since = self.recovery.since.min(now);
+            self.void_tickets = VoidTickets::default();
             self.empty_since = self.empty_since.map(|since| since.min(now));
             return;
         }
@@ -151,17 +154,33 @@ impl Line {
 
     /// Whether newcomers are not admitted yet, so that the order is restored first.
     pub(super) fn recovering(&self, now: Micros) -> bool {
-        self.recovery.since.0 > 0 && now < self.recovery.since.add_seconds(self.rules.waiting_ttl)
+        self.is_in_recovery(now, self.recovery_ttls().waiting)
     }
 
     /// Rule 12: whether visitors far from the front may not have returned yet, so that ranks are too
     /// small to be shown.
     pub(super) fn restoring(&self, now: Micros) -> bool {
-        self.recovery.since.0 > 0 && now < self.recovery.since.add_seconds(self.rules.return_time())
+        let RecoveryTtls { waiting, hold, .. } = self.recovery_ttls();
+        // Half of the longest presence TTL.
+        self.is_in_recovery(now, waiting.max(hold / 4))
     }
 
     fn reserving(&self, now: Micros) -> bool {
-        self.recovery.since.0 > 0 && now < self.recovery.since.add_seconds(self.rules.active_ttl)
+        self.is_in_recovery(now, self.recovery_ttls().active)
+    }
+
+    /// Whether visitors whose positions are held may not have returned yet.
+    pub(super) fn is_incomplete(&self, now: Micros) -> bool {
+        self.is_in_recovery(now, self.recovery_ttls().hold)
+    }
+
+    fn recovery_ttls(&self) -> RecoveryTtls {
+        RecoveryTtls::of(&self.rules).min(self.recovery.ttls)
+    }
+
+    /// Whether the recovery began less than so many seconds ago.
+    fn is_in_recovery(&self, now: Micros, seconds: u64) -> bool {
+        self.recovery.since.0 > 0 && now < self.recovery.since.add_seconds(seconds)
     }
 
     /// The expiry of an unconfirmed ticket that would otherwise be `claim`. A session that could

@@ -73,7 +73,7 @@ impl Line {
         let ttl = if ticket.admitted_at().is_some() { self.rules.active_ttl } else { self.rules.hold_ttl };
         let until = ticket.signed_at().add_seconds(ttl);
         let claim = self.unconfirmed_until(ticket).map(|claim| self.claim_after_recovery(now, ticket, claim));
-        now < claim.map_or(until, |claim| claim.min(until))
+        now < claim.map_or(until, |claim| claim.min(until)) && !self.void_tickets.contain(ticket)
     }
 
     /// Whether the session of a ticket that returns had left the line. It had not if it comes from the lobby, or was lost.

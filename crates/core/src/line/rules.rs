@@ -123,12 +123,6 @@ impl LineRules {
         self.waiting_ttl.max(self.hold_ttl / 2)
     }
 
-    /// Seconds after the start of a recovery until all visitors who still poll have returned: half of
-    /// the longest presence TTL, at least `waiting_ttl`.
-    pub(super) fn return_time(&self) -> u64 {
-        self.waiting_ttl.max(self.hold_ttl / 4)
-    }
-
     /// Duration of a tombstone: no ticket signed before it is valid after it.
     pub(super) fn tombstone_ttl(&self) -> u64 {
         self.hold_ttl.max(self.active_ttl)

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::continuity::{Continuity, Recovery};
+use super::continuity::{Continuity, Recovery, VoidTickets};
 use super::presence::Presence;
 use super::state::Line;
 use super::{Bucket, Counters, LimitCounters, LineRules, Pace, Waits};
@@ -24,6 +24,8 @@ pub struct LineSnapshot {
     continuity: Continuity,
     #[serde(default)]
     recovery: Recovery,
+    #[serde(default)]
+    void_tickets: VoidTickets,
     #[serde(default)]
     last_arrival: Micros,
     #[serde(default)]
@@ -66,6 +68,7 @@ impl LineSnapshot {
         line.restored = self.restored;
         line.continuity = self.continuity;
         line.recovery = self.recovery;
+        line.void_tickets = self.void_tickets;
         line.last_arrival = self.last_arrival;
         line.reached = self.reached;
         line.opened_at = self.opened_at;
@@ -105,6 +108,7 @@ impl Line {
             restored: self.restored,
             continuity: self.continuity,
             recovery: self.recovery,
+            void_tickets: self.void_tickets,
             last_arrival: self.last_arrival,
             reached: self.reached,
             opened_at: self.opened_at,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use wabi_tree::OSBTreeSet;
 
-use super::continuity::{Continuity, Recovery};
+use super::continuity::{Continuity, Recovery, RecoveryTtls, VoidTickets};
 use super::event_windows::EventWindows;
 use super::limits::Limits;
 use super::presence::Presence;
@@ -33,6 +33,7 @@ pub struct Line {
     pub(super) restored: bool,
     pub(super) continuity: Continuity,
     pub(super) recovery: Recovery,
+    pub(super) void_tickets: VoidTickets,
     pub(super) last_arrival: Micros,
     /// The latest arrival that was admitted in order.
     pub(super) reached: Micros,
@@ -91,13 +92,15 @@ impl Line {
     /// line starts in recovery.
     pub fn new(rules: LineRules, now: Micros, lost: bool) -> Self {
         let lost_at = if lost { now } else { Micros(0) };
+        let ttls = RecoveryTtls::of(&rules);
         Self {
             rules,
             state_since: now,
             provisional: true,
             restored: lost,
             continuity: Continuity { used_at: now, ..Continuity::default() },
-            recovery: Recovery { since: lost_at, lost_until: lost_at, ..Recovery::default() },
+            recovery: Recovery { since: lost_at, lost_until: lost_at, ttls, ..Recovery::default() },
+            void_tickets: VoidTickets::default(),
             last_arrival: Micros(0),
             reached: Micros(0),
             opened_at: Micros(0),
@@ -146,6 +149,7 @@ impl Line {
                 self.bucket.refill(now, rate);
             }
             let (pacing, opened_at) = (self.pacing(now), self.open_since(now));
+            self.void_tickets = self.void_tickets.after_change(now, &self.rules, &rules);
             self.rules = rules;
             self.opened_at = opened_at;
             if !self.rules.protection.show_networks {
@@ -264,9 +268,7 @@ impl Line {
     /// Whether the line has sessions, or had some of the last event that may not have returned since its state was lost: an
     /// event is not over before that.
     pub(super) fn may_wait(&self, now: Micros) -> bool {
-        let lost_at = self.recovery.since;
-        let is_incomplete = lost_at.0 > 0 && now < lost_at.add_seconds(self.rules.hold_ttl);
-        !self.order.is_empty() || (is_incomplete && self.rules.may_be_ending(now))
+        !self.order.is_empty() || (self.is_incomplete(now) && self.rules.may_be_ending(now))
     }
 
     /// Whether the line of an event may have become empty only because nobody could be served. A visit that may tell is handled as in

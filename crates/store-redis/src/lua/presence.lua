@@ -16,10 +16,10 @@ local function note_use(unserved)
   gap_from, gap_until = tonumber(gap_from) or 0, tonumber(gap_until) or 0
   local idle = now - used_at
   if idle < 0 then
-    gap_from, gap_until, continuity.gap, continuity.silence = 0, 0, '', ''
+    gap_from, gap_until, continuity.gap, continuity.silence, continuity.void = 0, 0, '', '', ''
     state_since, recovery_since = math.min(state_since, now), math.min(recovery_since, now)
-    call('HSET', STATE, 'used_at', now, 'waited', 0, 'gap', '', 'silence', '', 'stepped_back', 1, 'state_since', state_since,
-      'recovery_since', recovery_since)
+    call('HSET', STATE, 'used_at', now, 'waited', 0, 'gap', '', 'silence', '', 'void', '', 'stepped_back', 1,
+      'state_since', state_since, 'recovery_since', recovery_since)
     -- Attack mode lasts as long as it would have.
     if attack_until > 0 then
       attack_until = math.max(attack_until + idle, 0)
@@ -57,8 +57,9 @@ local function learn(at, count_then, reached_then)
   return false
 end
 
--- The time until which the ticket restores its session.
+-- The time until which the ticket restores its session; 0 if it stays void.
 local function good_until(ticket_admitted, signed_at, unconfirmed)
+  if continuity.is_void(ticket_admitted, signed_at, unconfirmed) then return 0 end
   local ends = signed_at + (ticket_admitted >= 0 and rules.active_ttl or rules.hold_ttl) * SECOND
   if not unconfirmed then return ends end
   local claim = signed_at + rules.claim_ttl * SECOND

@@ -62,6 +62,7 @@ end
 if given.epoch == before.epoch and before.admissions_per_minute then buckets.save_credit(buckets.credit_now()) end
 write_settings()
 if rules.epoch == before.epoch then
+  continuity.void_tickets(before)
   call('HDEL', STATE, 'empty_since')
   call('HSET', STATE, 'provisional', restored, 'restored', restored, 'opened_at', opened_at)
   if not rules.protection.show_networks then limits.forget_networks() end

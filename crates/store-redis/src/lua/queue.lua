@@ -21,8 +21,9 @@ local now
 local waiting, active
 local state_since, used_at, waited, pace
 -- Rule 7: what the state records about its own past, as texts: the longest recent gap without use, and the last silence that a visit has
--- ended. Also the end of the time that the state does not know since the recovery. Functions are fields of the same table, since a
--- chunk has at most 200 local variables.
+-- ended. Also the end of the time that the state does not know since the recovery, the TTLs at the start of the recovery as text, until
+-- when visitors whose positions are held may return, and which tickets stay void though a TTL was raised, as text. Functions are
+-- fields of the same table, since a chunk has at most 200 local variables.
 local continuity = {}
 -- The latest arrival that was admitted in order, as text.
 local reached
@@ -116,8 +117,7 @@ local function phase(may_tell)
   if schedule.draw_ends_at and now < schedule.draw_ends_at then return 'draw' end
   if now < schedule.ends_at then return 'running' end
   -- After a loss of the state, visitors who waited may not have returned yet, unless the event ended long ago.
-  local incomplete = recovery_since > 0 and now < recovery_since + rules.hold_ttl * SECOND
-    or may_tell and continuity.open_silence()
+  local incomplete = now < continuity.returns_until or may_tell and continuity.open_silence()
   local may_wait = waiting > 0 or (incomplete and now < schedule.ends_at + ENDING_MAX * SECOND)
   if not may_wait and now >= schedule.ends_at + rules.hold_ttl * SECOND then return 'idle' end
   return 'ending'
@@ -171,11 +171,38 @@ local function change_rules(changes)
   write_rules(changed)
 end
 
+-- A TTL that is raised after the start of a recovery does not prolong it.
 local function find_recovery()
-  recovering = recovery_since > 0 and now < recovery_since + rules.waiting_ttl * SECOND
-  reserving = recovery_since > 0 and now < recovery_since + rules.active_ttl * SECOND
-  local return_time = math.max(rules.waiting_ttl, math.floor(rules.hold_ttl / 4))
-  restoring = recovery_since > 0 and now < recovery_since + return_time * SECOND
+  if recovery_since == 0 then return end
+  local waiting_ttl, active_ttl, hold_ttl = string.match(continuity.ttls, '(%d+) (%d+) (%d+)')
+  waiting_ttl = math.min(rules.waiting_ttl, tonumber(waiting_ttl) or 0)
+  hold_ttl = math.min(rules.hold_ttl, tonumber(hold_ttl) or 0)
+  recovering = now < recovery_since + waiting_ttl * SECOND
+  reserving = now < recovery_since + math.min(rules.active_ttl, tonumber(active_ttl) or 0) * SECOND
+  -- Half of the longest presence TTL.
+  restoring = now < recovery_since + math.max(waiting_ttl, math.floor(hold_ttl / 4)) * SECOND
+  continuity.returns_until = recovery_since + hold_ttl * SECOND
+end
+
+-- Tickets that were no longer good by the rules before stay void after a TTL was raised: their latest times of signing, for waiting,
+-- active and unconfirmed sessions.
+function continuity.void_tickets(before)
+  local waiting_until, active_until, unconfirmed_until = string.match(continuity.void, '(%d+) (%d+) (%d+)')
+  local function latest(signed_at, ttl)
+    signed_at = tonumber(signed_at) or 0
+    return rules[ttl] > before[ttl] and math.max(signed_at, now - before[ttl] * SECOND) or signed_at
+  end
+  continuity.void = string.format('%d %d %d', latest(waiting_until, 'hold_ttl'), latest(active_until, 'active_ttl'),
+    latest(unconfirmed_until, 'claim_ttl'))
+  call('HSET', STATE, 'void', continuity.void)
+end
+
+-- Whether the ticket is one of them.
+function continuity.is_void(ticket_admitted, signed_at, unconfirmed)
+  local waiting_until, active_until, unconfirmed_until = string.match(continuity.void, '(%d+) (%d+) (%d+)')
+  if not waiting_until then return false end
+  return signed_at <= tonumber(ticket_admitted >= 0 and active_until or waiting_until)
+    or unconfirmed and signed_at <= tonumber(unconfirmed_until)
 end
 
 -- Rule 7: starts recovery now. The state does not know the time from `lost_from` to `till`. Before it, there were this many active
@@ -184,10 +211,11 @@ local function begin_recovery(lost_from, till, active_then, reached_then)
   reached_then = reached_then or reached
   recovery_since, known, known_at, known_reached = now, active_then or active, lost_from, tonumber(reached_then)
   settled, continuity.lost_until, continuity.gap, continuity.silence = known, till, '', ''
+  continuity.ttls = string.format('%d %d %d', rules.waiting_ttl, rules.active_ttl, rules.hold_ttl)
   find_recovery()
   if WRITES then
     call('HSET', STATE, 'recovery_since', now, 'known', known, 'known_at', known_at, 'known_reached', reached_then,
-      'settled', settled, 'lost_until', till, 'gap', '', 'silence', '')
+      'settled', settled, 'lost_until', till, 'gap', '', 'silence', '', 'recovery_ttls', continuity.ttls)
   end
 end
 
@@ -196,7 +224,7 @@ end
 local function begin_state(lost, provisional)
   call('UNLINK', LINE, ACTIVE, POOL, ENDED, STATE, JOIN_COUNTERS, NETWORKS)
   waiting, active, state_since, used_at, waited, pace = 0, 0, now, now, false, ''
-  continuity.gap, continuity.silence, continuity.lost_until = '', '', 0
+  continuity.gap, continuity.silence, continuity.lost_until, continuity.void, continuity.returns_until = '', '', 0, '', 0
   call('HSET', STATE, 'state_since', now, 'used_at', now, 'provisional', provisional and 1 or 0, 'restored', lost and 1 or 0)
   recovery_since, recovering, reserving, restoring, reached = 0, false, false, false, '0'
   known, known_at, known_reached, settled, attack_until = 0, 0, 0, 0, 0
@@ -216,7 +244,7 @@ local function begin_call(keys, args, writes, creates)
   recovering, reserving, restoring = false, false, false
   recovery_since, known, known_at, known_reached, settled, attack_until = 0, 0, 0, 0, 0, 0
   pace, reached, waited, used_at, waiting, active = '', '0', false, now, 0, 0
-  continuity.gap, continuity.silence, continuity.lost_until = '', '', 0
+  continuity.gap, continuity.silence, continuity.lost_until, continuity.void, continuity.returns_until = '', '', 0, '', 0
   rules, schedule = nil, nil
   limits.record, limits.changed = nil, false
   local stored = call('HMGET', SETTINGS, 'rules', 'schedule')
@@ -225,18 +253,19 @@ local function begin_call(keys, args, writes, creates)
   read_schedule(stored[2])
   waiting, active = call('ZCARD', LINE), call('ZCARD', ACTIVE)
   local state = call('HMGET', STATE, 'state_since', 'recovery_since', 'used_at', 'waited', 'gap', 'pace', 'reached', 'attack_until',
-    'events_window', 'silence')
+    'events_window', 'silence', 'recovery_ttls', 'void')
   state_since, recovery_since = tonumber(state[1]), tonumber(state[2]) or 0
   used_at, waited, continuity.gap, pace = tonumber(state[3]) or now, state[4] == '1', state[5] or '', state[6] or ''
   reached, attack_until = state[7] or '0', tonumber(state[8]) or 0
   limits.events_window, continuity.silence = tonumber(state[9]) or 0, state[10] or ''
+  continuity.ttls, continuity.void = state[11] or '', state[12] or ''
   if not state_since then
     state_since, used_at, pace = now, now, ''
     if WRITES then call('HSET', STATE, 'state_since', now, 'used_at', now, 'provisional', 1) end
     begin_recovery(0, now)
   elseif recovery_since > 0 then
     find_recovery()
-    -- Other rules may extend the reservation.
+    -- Other rules may extend the reservation, up to its length at the start.
     if reserving or CREATES then
       local counts = call('HMGET', STATE, 'known', 'known_at', 'known_reached', 'settled', 'lost_until')
       known, known_at = tonumber(counts[1]) or 0, tonumber(counts[2]) or 0

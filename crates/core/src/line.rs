@@ -18,6 +18,7 @@ mod join_report;
 mod join_work;
 mod limits;
 mod mode;
+mod newcomer;
 mod pace;
 mod pacing;
 mod phase;

@@ -1,6 +1,7 @@
 //! Rule 24, one session per account: all visits of an account have the same session. Its ticket is void once the session has ended,
 //! and the account may join again, at the end of the line.
 
+use super::newcomer::Newcomer;
 use super::presence::Presence;
 use super::state::{EndedBy, Line};
 use super::types::{RecognizedSession, Visit, VisitKind};
@@ -77,7 +78,7 @@ impl Line {
     pub(super) fn redeem_as(
         &mut self,
         now: Micros,
-        visit: &Visit,
+        newcomer: &mut Newcomer<'_>,
         pre_ticket: &PreTicket,
         account: SessionId,
     ) -> Option<RecognizedSession> {
@@ -90,14 +91,14 @@ impl Line {
         }
         let is_spent = self.is_ended(now, source);
         if is_spent {
-            self.work.spend();
+            newcomer.work.spend();
         }
         // A first visit from before the account's own session ended is worth what that was: the account joins again at the end.
         let own_end = self.ended_at(now, account);
         let is_later = own_end.is_none_or(|ended_at| pre_ticket.first_visit() > ended_at);
         let first_visit = self.first_arrival(now, pre_ticket).filter(|_| !is_spent && is_later);
         let arrival = first_visit.unwrap_or_else(|| self.next_arrival(now));
-        let joined = self.join_confirmed(now, visit, account, arrival)?;
+        let joined = self.join_confirmed(now, newcomer, account, arrival)?;
         if source != account && !is_spent {
             self.add_tombstone(source, now);
         }

@@ -3,6 +3,7 @@
 use super::limits::{
     BLOCKED_RETRY, JoinClient, JoinRejection, LimitStats, RATE_RETRY_MAX, RejectionReason, SECONDS_PER_MINUTE,
 };
+use super::newcomer::Newcomer;
 use super::rate::Rate;
 use super::state::Line;
 use super::types::ProofCounts;
@@ -12,10 +13,9 @@ use crate::time::{MICROS_PER_SECOND, Micros};
 use crate::{JOIN_WINDOW, JoinLoad, NetworkClass};
 
 impl Line {
-    /// Whether the newcomer of this operation may join. Counts the join or the rejection.
-    pub(super) fn admits_join(&mut self, now: Micros) -> bool {
-        let client = self.client;
-        if self.is_blocked(now) {
+    /// Whether the newcomer may join. Counts the join or the rejection.
+    pub(super) fn admits_join(&mut self, now: Micros, newcomer: &mut Newcomer<'_>) -> bool {
+        if self.is_blocked(now, newcomer) {
             return false;
         }
         // The answer says that the line is full.
@@ -23,16 +23,15 @@ impl Line {
             self.limit_counters.count_rejection(RejectionReason::Full);
             return false;
         }
-        self.refusal = self.check_limits(now, &client).err();
-        self.refusal.is_none()
+        newcomer.refusal = self.check_limits(now, newcomer).err();
+        newcomer.refusal.is_none()
     }
 
-    /// Whether nobody joins from this network, or comes to the lobby.
-    pub(super) fn is_blocked(&mut self, now: Micros) -> bool {
-        let client = self.client;
-        let rejection = self.check_blocked(now, &client).err();
-        self.refusal = rejection.map(JoinRefusal::Rejected);
-        self.refusal.is_some()
+    /// Whether nobody joins from the network of the newcomer, or comes to the lobby.
+    pub(super) fn is_blocked(&mut self, now: Micros, newcomer: &mut Newcomer<'_>) -> bool {
+        let rejection = self.check_blocked(now, &newcomer.visit.client).err();
+        newcomer.refusal = rejection.map(JoinRefusal::Rejected);
+        newcomer.refusal.is_some()
     }
 
     /// Counts the proofs of work that a process verified.
@@ -54,7 +53,8 @@ impl Line {
     }
 
     /// Counts a join, unless a limit rejects it or it needs a proof of work.
-    fn check_limits(&mut self, now: Micros, client: &JoinClient) -> Result<(), JoinRefusal> {
+    fn check_limits(&mut self, now: Micros, newcomer: &mut Newcomer<'_>) -> Result<(), JoinRefusal> {
+        let client = &newcomer.visit.client;
         let protection = self.rules.protection.clone();
         let in_force = protection.in_force(self.attack_mode(now));
         if in_force.mode == LimitMode::Off {
@@ -77,6 +77,7 @@ impl Line {
         let effective = estimates.as_ref().filter(|_| applies);
         let need = self.work_needed(
             now,
+            &newcomer.work,
             &JoinLoad {
                 address: effective.map_or(0, |estimates| estimates.address),
                 network: effective.map_or(0, |estimates| estimates.network),
@@ -96,7 +97,7 @@ impl Line {
             let rest = (window - now.0 % window).div_ceil(MICROS_PER_SECOND);
             return Err(JoinRefusal::Rejected(self.reject(RejectionReason::Limit, rest)));
         }
-        self.check_work(now, is_enforced, need)?;
+        self.check_work(now, newcomer, is_enforced, need)?;
         if rate.is_some() {
             self.limits.bucket.spend(1);
         }

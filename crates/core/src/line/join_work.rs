@@ -1,7 +1,8 @@
 //! Whether a join needs a proof of work, and joins without one after a waiting time.
 
+use super::newcomer::Newcomer;
 use super::state::Line;
-use super::work::{DELAYED_MIN, DELAYED_SHARE, JoinRefusal};
+use super::work::{DELAYED_MIN, DELAYED_SHARE, JoinRefusal, JoinWork};
 use crate::time::Micros;
 use crate::{JoinLoad, difficulty};
 
@@ -17,19 +18,24 @@ pub(super) struct WorkNeeded {
 }
 
 impl Line {
-    /// What the join of this operation needs (rule L4).
-    pub(super) fn work_needed(&self, now: Micros, load: &JoinLoad) -> WorkNeeded {
+    /// What a join needs with this work proven (rule L4).
+    pub(super) fn work_needed(&self, now: Micros, work: &JoinWork, load: &JoinLoad) -> WorkNeeded {
         let (protection, attack_mode) = (&self.rules.protection, self.attack_mode(now));
         let mode = protection.in_force(attack_mode).proof_mode;
         let difficulty = difficulty(load, mode, protection.proof_of_work.from, attack_mode);
-        let is_missing = !self.work.is_exempt && difficulty > self.work.proven;
-        let is_delayed = is_missing && self.work.delayed_from.is_some_and(|from| from <= now);
+        let is_missing = !work.is_exempt && difficulty > work.proven;
+        let is_delayed = is_missing && work.delayed_from.is_some_and(|from| from <= now);
         WorkNeeded { difficulty, is_missing, is_delayed }
     }
 
     /// Whether a join that no limit rejects may happen with what is proven. Counts what happens.
-    pub(super) fn check_work(&mut self, now: Micros, is_enforced: bool, need: WorkNeeded) -> Result<(), JoinRefusal> {
-        self.joined_late = false;
+    pub(super) fn check_work(
+        &mut self,
+        now: Micros,
+        newcomer: &mut Newcomer<'_>,
+        is_enforced: bool,
+        need: WorkNeeded,
+    ) -> Result<(), JoinRefusal> {
         if !need.is_missing {
             return Ok(());
         }
@@ -41,11 +47,11 @@ impl Line {
         if need.is_delayed && delayed + 1.0 <= (joins / DELAYED_SHARE as f64).max(DELAYED_MIN as f64) {
             self.limits.delayed.count(now);
             self.limit_counters.delayed_joins += 1;
-            self.joined_late = true;
+            newcomer.joins_late = true;
             return Ok(());
         }
         // Who asks again is counted once.
-        let is_new = self.work.required.is_none_or(|required| required < need.difficulty);
+        let is_new = newcomer.work.required.is_none_or(|required| required < need.difficulty);
         self.limit_counters.challenged += u64::from(is_new);
         Err(JoinRefusal::NeedsProof(need.difficulty))
     }

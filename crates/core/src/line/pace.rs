@@ -65,6 +65,17 @@ impl StayCounts {
     }
 }
 
+/// Movements of a line in one operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Movements {
+    /// Admissions of waiting sessions.
+    pub(super) admissions: u64,
+    /// Departures from the line minus returns; see [`Pace::departures`].
+    pub(super) departures: i64,
+    /// Stays that ended.
+    pub(super) stays: StayCounts,
+}
+
 /// Observed movements of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Observed {
@@ -123,12 +134,12 @@ impl Pace {
     }
 
     /// Counts movements of the line.
-    pub(super) fn count(&mut self, now: Micros, admissions: u64, departures: i64, stays: StayCounts) {
-        if self.is_known() && (admissions > 0 || departures != 0 || stays != StayCounts::default()) {
+    pub(super) fn count(&mut self, now: Micros, movements: Movements) {
+        if self.is_known() && movements != Movements::default() {
             self.roll(now);
-            self.current += admissions;
-            self.departures += departures;
-            self.stays = self.stays.plus(stays);
+            self.current += movements.admissions;
+            self.departures += movements.departures;
+            self.stays = self.stays.plus(movements.stays);
         }
     }
 
@@ -190,8 +201,10 @@ mod tests {
     fn pace_window_slides() {
         let start = Micros(5_000_000_000);
         let mut pace = Pace::start(start);
+        let stays = StayCounts { short: 1, short_ms: 40_000, long: 3 };
+        let movements = Movements { admissions: 2, departures: 1, stays };
         for second in 0..2 * PACE_WINDOW + 90 {
-            pace.count(start.add_seconds(second), 2, 1, StayCounts { short: 1, short_ms: 40_000, long: 3 });
+            pace.count(start.add_seconds(second), movements);
         }
         let seen = pace.observed(start.add_seconds(2 * PACE_WINDOW + 90));
         assert!((seen.admissions / seen.seconds - 2.0).abs() < 0.1, "{seen:?}");
@@ -206,7 +219,7 @@ mod tests {
     #[test]
     fn unknown_pace_excludes_departures() {
         let mut unknown = Pace::default();
-        unknown.count(Micros(1), 5, 5, StayCounts::default());
+        unknown.count(Micros(1), Movements { admissions: 5, departures: 5, ..Movements::default() });
         assert_eq!(unknown, Pace::default(), "filling free slots is no pace");
     }
 }

@@ -1,6 +1,6 @@
 //! When the pace of a line is counted.
 
-use super::pace::Pace;
+use super::pace::{Movements, Pace};
 use super::presence::Presence;
 use super::rate::Rate;
 use super::state::Line;
@@ -25,8 +25,8 @@ const MICROS_PER_MILLI: u64 = 1000;
 impl Line {
     /// Counts the movements of this operation, `waited` of them by admission.
     pub(super) fn save_pace(&mut self, now: Micros, waited: u64) {
-        let (departures, stays) = (std::mem::take(&mut self.departures), std::mem::take(&mut self.stays));
-        self.pace.count(now, waited, departures, stays);
+        let movements = std::mem::take(&mut self.movements);
+        self.pace.count(now, Movements { admissions: waited, ..movements });
         self.start_pace(now);
     }
 
@@ -35,10 +35,10 @@ impl Line {
         let Some(admitted_at) = self.present.get(&session).and_then(Presence::admitted_at) else { return };
         let stay = now.since(admitted_at);
         if stay < self.rules.active_ttl * MICROS_PER_SECOND {
-            self.stays.short += 1;
-            self.stays.short_ms += stay / MICROS_PER_MILLI;
+            self.movements.stays.short += 1;
+            self.movements.stays.short_ms += stay / MICROS_PER_MILLI;
         } else {
-            self.stays.long += 1;
+            self.movements.stays.long += 1;
         }
     }
 

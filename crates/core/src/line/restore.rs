@@ -93,7 +93,7 @@ impl Line {
         let presence = admitted.filter(|_| self.active() < self.rules.quota);
         if presence.is_none() {
             self.empty_since = None;
-            self.departures -= i64::from(self.had_left(ticket));
+            self.movements.departures -= i64::from(self.had_left(ticket));
         }
         if admitted.is_some() {
             self.settle(now);

@@ -44,7 +44,7 @@ impl Line {
     pub(super) fn remove_from_line(&mut self, session: SessionId) -> Removed {
         let confirmed = self.present.get(&session).is_some_and(|presence| !self.is_unconfirmed(presence));
         let removed = self.remove(session);
-        self.departures += i64::from(removed == Removed::Waiting && confirmed);
+        self.movements.departures += i64::from(removed == Removed::Waiting && confirmed);
         removed
     }
 

@@ -7,15 +7,17 @@ use wabi_tree::OSBTreeSet;
 use super::continuity::{Continuity, Recovery, RecoveryTtls, VoidTickets};
 use super::event_windows::EventWindows;
 use super::limits::Limits;
+use super::newcomer::Newcomer;
+use super::pace::Movements;
 use super::presence::Presence;
 use super::types::{
     ListedSession, LocatedSession, PageStart, PurgeReport, RecognizedSession, Removed, SessionList, SessionLocation,
     SessionPage, SessionState, Stats, Visit, VisitAnswer, VisitKind,
 };
-use super::work::{JoinRefusal, JoinWork};
+use super::work::JoinRefusal;
 use super::{
-    Bucket, Counters, JoinClient, LimitCounters, LineRules, Mode, PAGE_MAX, PAGE_SKIP_MAX, PURGE_BATCH, Pace, Phase,
-    REAP_BATCH, RELEASE_BATCH, StayCounts, Waits,
+    Bucket, Counters, LimitCounters, LineRules, Mode, PAGE_MAX, PAGE_SKIP_MAX, PURGE_BATCH, Pace, Phase, REAP_BATCH,
+    RELEASE_BATCH, Waits,
 };
 use crate::SessionId;
 use crate::line::Ticket;
@@ -49,10 +51,6 @@ pub struct Line {
     pub(super) tombstones: BTreeSet<(Micros, SessionId)>,
     pub(super) bucket: Bucket,
     pub(super) pace: Pace,
-    /// Departures from the line in this operation minus returns; see [`Pace::departures`].
-    pub(super) departures: i64,
-    /// Stays that ended in this operation.
-    pub(super) stays: StayCounts,
     pub(super) counters: Counters,
     pub(super) waits: Waits,
     pub(super) limits: Limits,
@@ -61,16 +59,10 @@ pub struct Line {
     pub(super) event_windows: EventWindows,
     /// When attack mode ends; 0 if it was never on.
     pub(super) attack_until: Micros,
-    /// The client of this operation.
-    pub(super) client: JoinClient,
-    /// What the newcomer of this operation has proven.
-    pub(super) work: JoinWork,
-    /// Why the newcomer of this operation did not join.
-    pub(super) refusal: Option<JoinRefusal>,
-    /// Whether the newcomer of this operation joined without a proof of work, after a waiting time.
-    pub(super) joined_late: bool,
     /// Lobby tickets by the opening of the lobby.
     pub(super) lobby_tickets: BTreeMap<Micros, u64>,
+    /// No state: the movements of the current operation. Its last step adds them to the pace.
+    pub(super) movements: Movements,
 }
 
 /// Who ends a session.
@@ -112,19 +104,14 @@ impl Line {
             tombstones: BTreeSet::new(),
             bucket: Bucket::default(),
             pace: Pace::default(),
-            departures: 0,
-            stays: StayCounts::default(),
             counters: Counters::default(),
             waits: Waits::default(),
             limits: Limits::default(),
             limit_counters: LimitCounters::default(),
             event_windows: EventWindows::default(),
             attack_until: Micros(0),
-            client: JoinClient::default(),
-            work: JoinWork::default(),
-            refusal: None,
-            joined_late: false,
             lobby_tickets: BTreeMap::new(),
+            movements: Movements::default(),
         }
     }
 
@@ -193,8 +180,7 @@ impl Line {
         self.check_continuity(now, ticket, &visit.witness);
         self.start(now);
         self.advance_event_windows(now);
-        (self.client, self.work) = (visit.client, JoinWork::of(visit, self.rules.epoch));
-        (self.refusal, self.joined_late) = (None, false);
+        let mut newcomer = Newcomer::of(visit, self.rules.epoch);
         let ticket = ticket.filter(|ticket| !self.is_void(now, ticket));
         let formed = self.order.is_empty();
         let visitor = if visit.read_only {
@@ -206,7 +192,7 @@ impl Line {
             found.map(|found| self.hand_over(now, found, account))
         };
         let (visitor, needs_pre_ticket) = match visitor {
-            None if !visit.read_only => self.enter(now, visit),
+            None if !visit.read_only => self.enter(now, &mut newcomer),
             found => (found, false),
         };
         // Nobody is served by a read-only visit.
@@ -215,7 +201,7 @@ impl Line {
             self.refresh(now, visitor);
         }
         let is_full = self.is_full(now);
-        let enters_lobby = visitor.is_none() && self.enters_lobby(now, ticket, visit);
+        let enters_lobby = visitor.is_none() && self.enters_lobby(now, ticket, &mut newcomer);
         let is_uninvited = self.needs_invitation(now, visit);
         let newly = |v: &RecognizedSession| matches!(v.kind, VisitKind::Joined | VisitKind::Restored);
         self.advance(now, served.map(|v| (v.session, v.confirmed, newly(v))));
@@ -227,7 +213,7 @@ impl Line {
         self.counters.identities_rejected += visit.identities.rejected;
         self.count_proofs(visit.proofs);
         let answer = self.answer(now, visitor.as_ref());
-        let refusal = self.refusal.map(|refusal| match refusal {
+        let refusal = newcomer.refusal.map(|refusal| match refusal {
             JoinRefusal::Rejected(rejection) => VisitKind::Rejected(rejection),
             JoinRefusal::NeedsProof(difficulty) => VisitKind::NeedsProof(difficulty),
         });
@@ -244,18 +230,18 @@ impl Line {
     }
 
     /// Rule 14: in the lobby a newcomer is counted, and nothing else. Returns whether the visitor is in the lobby.
-    fn enters_lobby(&mut self, now: Micros, ticket: Option<&Ticket>, visit: &Visit) -> bool {
+    fn enters_lobby(&mut self, now: Micros, ticket: Option<&Ticket>, newcomer: &mut Newcomer<'_>) -> bool {
         if self.mode(now) != Mode::Lobby {
             return false;
         }
         let from_lobby = ticket.is_some_and(Ticket::is_new_from_lobby);
         // The draw would not give its session back.
-        let newcomer = visit.join.filter(|session| !from_lobby && !self.bars(now, visit, *session));
-        let newcomer = newcomer.filter(|_| !self.needs_invitation(now, visit));
-        let newcomer = newcomer.filter(|_| !self.is_blocked(now));
-        let Some(event) = newcomer.and_then(|_| self.current_event(now)) else {
+        let visit = newcomer.visit;
+        let is_new = visit.join.is_some_and(|session| !from_lobby && !self.bars(now, visit, session));
+        if !is_new || self.needs_invitation(now, visit) || self.is_blocked(now, newcomer) {
             return from_lobby;
-        };
+        }
+        let Some(event) = self.current_event(now) else { return from_lobby };
         *self.lobby_tickets.entry(event).or_default() += 1;
         true
     }
@@ -310,11 +296,12 @@ impl Line {
     pub(super) fn join(
         &mut self,
         now: Micros,
-        visit: &Visit,
+        newcomer: &mut Newcomer<'_>,
         session: SessionId,
         arrival: Micros,
         confirmed: bool,
     ) -> Option<RecognizedSession> {
+        let visit = newcomer.visit;
         let visitor = |arrival, kind| RecognizedSession::without_ticket(session, arrival, kind, confirmed);
         // An account joins again under the same session after it has ended, once its slot is free.
         if self.bars(now, visit, session) {
@@ -324,10 +311,10 @@ impl Line {
             let is_over = presence.admitted_at().is_some_and(|admitted_at| self.is_over(now, session, admitted_at));
             return (!is_over).then(|| visitor(presence.since(), VisitKind::Renewed));
         }
-        if !self.mode(now).accepts_joins() || self.needs_invitation(now, visit) || !self.admits_join(now) {
+        if !self.mode(now).accepts_joins() || self.needs_invitation(now, visit) || !self.admits_join(now, newcomer) {
             return None;
         }
-        let arrival = if self.joined_late { self.next_arrival(now) } else { arrival };
+        let arrival = if newcomer.joins_late { self.next_arrival(now) } else { arrival };
         let head_start = visit.head_start.unwrap_or_default();
         // Invited visitors do not delay others who come now.
         if head_start == 0 {

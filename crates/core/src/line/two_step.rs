@@ -1,8 +1,9 @@
 //! Rule 23, two-step admission: while slots are scarce, the first visit of a newcomer joins nobody. The visitor gets a pre-ticket,
 //! and joins by coming back with it.
 
+use super::newcomer::Newcomer;
 use super::state::Line;
-use super::types::{RecognizedSession, Stats, Visit, VisitAnswer, VisitKind};
+use super::types::{RecognizedSession, Stats, VisitAnswer, VisitKind};
 use super::{LineRules, Mode};
 use crate::time::{MICROS_PER_SECOND, Micros};
 use crate::{PreTicket, SessionId};
@@ -63,13 +64,14 @@ impl Stats {
 impl Line {
     /// A visitor whose ticket holds no position joins: the session of the pre-ticket, or a new one unless that needs a
     /// pre-ticket. Returns the session, and whether a pre-ticket is needed.
-    pub(super) fn enter(&mut self, now: Micros, visit: &Visit) -> (Option<RecognizedSession>, bool) {
+    pub(super) fn enter(&mut self, now: Micros, newcomer: &mut Newcomer<'_>) -> (Option<RecognizedSession>, bool) {
+        let visit = newcomer.visit;
         if let Some(pre_ticket) = visit.redeemed(self.rules.epoch) {
             if let Some(account) = visit.account {
-                return (self.redeem_as(now, visit, pre_ticket, account), false);
+                return (self.redeem_as(now, newcomer, pre_ticket, account), false);
             }
             let is_ended = self.is_ended(now, pre_ticket.session());
-            return (self.redeem(now, visit, pre_ticket), is_ended && self.mode(now).accepts_joins());
+            return (self.redeem(now, newcomer, pre_ticket), is_ended && self.mode(now).accepts_joins());
         }
         let Some(session) = visit.join else { return (None, false) };
         let is_new = !self.bars(now, visit, session) && !self.present.contains_key(&session);
@@ -77,7 +79,7 @@ impl Line {
         if is_new && visit.head_start.is_none() && self.requires_pre_ticket(now) {
             return (None, true);
         }
-        (self.join(now, visit, session, self.next_arrival(now), false), false)
+        (self.join(now, newcomer, session, self.next_arrival(now), false), false)
     }
 
     fn requires_pre_ticket(&self, now: Micros) -> bool {
@@ -91,20 +93,25 @@ impl Line {
     }
 
     /// The session of a pre-ticket of this epoch joins. It is confirmed, since its client kept the pre-ticket.
-    fn redeem(&mut self, now: Micros, visit: &Visit, pre_ticket: &PreTicket) -> Option<RecognizedSession> {
+    fn redeem(
+        &mut self,
+        now: Micros,
+        newcomer: &mut Newcomer<'_>,
+        pre_ticket: &PreTicket,
+    ) -> Option<RecognizedSession> {
         let arrival = self.first_arrival(now, pre_ticket).unwrap_or_else(|| self.next_arrival(now));
-        self.join_confirmed(now, visit, pre_ticket.session(), arrival)
+        self.join_confirmed(now, newcomer, pre_ticket.session(), arrival)
     }
 
     /// A session whose client kept its pre-ticket joins at this arrival.
     pub(super) fn join_confirmed(
         &mut self,
         now: Micros,
-        visit: &Visit,
+        newcomer: &mut Newcomer<'_>,
         session: SessionId,
         arrival: Micros,
     ) -> Option<RecognizedSession> {
-        let joined = self.join(now, visit, session, arrival, true)?;
+        let joined = self.join(now, newcomer, session, arrival, true)?;
         if joined.kind == VisitKind::Joined {
             self.counters.confirmed += 1;
             self.counters.pre_tickets_redeemed += 1;

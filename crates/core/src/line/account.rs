@@ -1,9 +1,10 @@
 //! Rule 24, one session per account: all visits of an account have the same session. Its ticket is void once the session has ended,
 //! and the account may join again, at the end of the line.
 
+use super::ending::EndedBy;
 use super::newcomer::Newcomer;
 use super::presence::Presence;
-use super::state::{EndedBy, Line};
+use super::state::Line;
 use super::types::{RecognizedSession, Visit, VisitKind};
 use crate::line::Ticket;
 use crate::time::Micros;

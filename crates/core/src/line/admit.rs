@@ -2,7 +2,7 @@
 
 use super::presence::Presence;
 use super::state::Line;
-use super::{ADVANCE_BATCH, Mode};
+use super::{ADVANCE_BATCH, Mode, RELEASE_BATCH};
 use crate::SessionId;
 use crate::time::Micros;
 
@@ -48,6 +48,20 @@ impl Line {
         }
         self.counters.admitted += admissions.admitted;
         admissions
+    }
+
+    /// Rule 10: admits the next `count` sessions (at most [`RELEASE_BATCH`]) regardless of quota,
+    /// rate and pause. Returns their number; 0 while the order is drawn (rule 13.9).
+    pub fn release(&mut self, now: Micros, count: u64) -> u64 {
+        self.start(now);
+        self.advance(now, None);
+        if self.mode(now) == Mode::Draw {
+            return 0;
+        }
+        let released = self.admit_from_head(now, count.min(RELEASE_BATCH as u64) as usize, RELEASE_BATCH, None);
+        self.save_pace(now, 0);
+        self.counters.released += released.admitted;
+        released.admitted
     }
 
     /// Rule 10, for one session: admits it from any position, regardless of quota, rate and pause.

@@ -236,6 +236,22 @@ impl JobQueueSettings {
         Reader::read(value, Reading::Stored)
     }
 
+    /// Completes settings that replace those stored `before`: an absent signing secret stays. Returns what cannot change, since
+    /// stored jobs would be lost or sent elsewhere.
+    pub fn continue_from(&mut self, before: &Self) -> Vec<FieldError> {
+        if self.target.kind == JobTargetKind::Http && self.target.secret.is_none() {
+            self.target.secret.clone_from(&before.target.secret);
+        }
+        let mut errors = Vec::new();
+        if self.tenant != before.tenant {
+            errors.push(FieldError::new("tenant", Code::JobQueueTenant));
+        }
+        if self.holds_orders() != before.holds_orders() {
+            errors.push(FieldError::new("target.kind", Code::OrdersKind));
+        }
+        errors
+    }
+
     /// Whether the jobs are held orders, which are sent to the origin of their queue.
     pub fn holds_orders(&self) -> bool {
         self.target.kind == JobTargetKind::Origin
@@ -406,6 +422,21 @@ mod tests {
         assert_eq!((settings.timeout, settings.retention, settings.retry), (300, 3_600, JobRetry::Always));
         let error = orders(&json!({ "producers": "visitors" })).unwrap_err();
         assert!(error[0].to_string().starts_with("producers: must be \"api\" for the target kind"), "{error:?}");
+    }
+
+    #[test]
+    fn stored_jobs_keep_their_tenant_and_kind() {
+        let orders = json!({ "id": "emails.fifo", "target": { "kind": "origin" } });
+        let stored = JobQueueSettings::from_json(&draft(&json!({}))).unwrap();
+        for (more, expected) in [
+            (json!({ "target": { "kind": "pull" } }), ""),
+            (json!({ "tenant": "blue" }), "tenant: cannot change, since stored jobs belong to the tenant"),
+            (orders, "target.kind: cannot change between \"origin\" and other kinds"),
+        ] {
+            let mut settings = JobQueueSettings::from_json(&draft(&more)).unwrap();
+            let errors = joined(&settings.continue_from(&stored));
+            assert!(errors.starts_with(expected) && errors.is_empty() == expected.is_empty(), "{more}: {errors}");
+        }
     }
 
     #[test]

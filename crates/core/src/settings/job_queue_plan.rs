@@ -149,15 +149,9 @@ impl JobQueuePlan {
             if before.is_some() && last_of(&settings.id) == Some(&settings) {
                 continue;
             }
-            if let (None, Some(before)) = (&settings.target.secret, before) {
-                settings.target.secret.clone_from(&before.settings.target.secret);
-            }
-            if before.is_some_and(|before| before.settings.tenant != settings.tenant) {
-                let field = format!("{}.tenant", settings.id);
-                plan.invalid.push(FieldError::new(field, FieldErrorCode::JobQueueTenant));
-            }
-            if before.is_some_and(|before| before.settings.holds_orders() != settings.holds_orders()) {
-                plan.invalid.push(FieldError::new("target.kind", FieldErrorCode::OrdersKind).within(&settings.id));
+            if let Some(before) = before {
+                let errors = settings.continue_from(&before.settings);
+                plan.invalid.extend(errors.into_iter().map(|error| error.within(&settings.id)));
             }
             let shown = before.map_or(Value::Null, |before| before.settings.to_shown_value());
             let changes = differences(&shown, &settings.to_shown_value());
@@ -274,6 +268,10 @@ mod tests {
         assert_eq!(plan.changed[0].settings, wanted);
         let shown = json!(plan.changed[0].changes).to_string();
         assert!(shown.contains("sha256:") && !shown.contains("whsec_"), "{shown}");
+        let pull = json!({ "id": "mails", "tenant": "acme", "target": { "kind": "pull" } });
+        let pull = JobQueueSettings::from_json(&pull).unwrap();
+        let plan = self::plan(&before, &[pull.clone()], None);
+        assert_eq!(plan.changed[0].settings, pull, "consumers need no secret");
     }
 
     #[test]

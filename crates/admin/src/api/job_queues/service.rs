@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use vestibule_core::fields::Object as _;
-use vestibule_core::fields::{FieldError, FieldErrorCode};
 use vestibule_core::jobs::{JobQueueId, JobQueueSettings, JobTargetKind};
 use vestibule_core::settings::{
     JOB_QUEUES_MAX, JobQueueChange, JobQueuePlan, RetiredSecret, StoredJobQueue, Tenant, differences,
@@ -124,12 +123,7 @@ pub(super) fn patched(current: &CachedJobQueue, patch: &Value) -> Result<Edited,
         }
     }
     let mut settings = JobQueueSettings::from_json(&after).map_err(Problem::ValidationFailed)?;
-    if settings.target.kind == JobTargetKind::Http && settings.target.secret.is_none() {
-        settings.target.secret.clone_from(&current.settings.target.secret);
-    }
-    if settings.holds_orders() != current.settings.holds_orders() {
-        return Err(Problem::ValidationFailed(vec![FieldError::new("target.kind", FieldErrorCode::OrdersKind)]));
-    }
+    Problem::unless_valid(settings.continue_from(&current.settings))?;
     Ok(Edited::settings(current, settings))
 }
 

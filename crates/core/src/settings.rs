@@ -22,12 +22,15 @@ mod operator_message;
 mod origin;
 mod origin_pattern;
 mod path;
+mod path_glob;
 mod plan;
 mod proof_of_work;
 mod protection;
 mod reach;
 mod rule;
 mod rule_coverage;
+mod ruling;
+mod source;
 mod tenant;
 mod trusted_headers;
 mod value_text;
@@ -57,6 +60,7 @@ pub use operator_message::{MESSAGE_MAX, OperatorMessage};
 pub use origin::{InvalidOrigin, Origin};
 pub use origin_pattern::OriginPattern;
 pub use path::{PathReadings, path_readings};
+pub use path_glob::{PathGlob, PathGlobs};
 pub use plan::{
     KeptReason, Plan, PlanOptions, QueueChange, QueueError, StoredSettings, TenantChange, Unlisted, UnreadableQueue,
     complete_sale_keys, values_outside,
@@ -65,11 +69,12 @@ pub use proof_of_work::ProofOfWork;
 pub use protection::{LimitMode, OnExceed, Protection};
 pub use reach::{Reach, is_own_address};
 pub use rule::{
-    EachValue, Hold, Method, NamedValue, Network, OnFailure, PathGlob, PathGlobs, RULES_MAX, RequestAttributes, Route,
-    Rule, RuleAction, Ruling, Source, class_of, decide, deciding_rule, decisive, hold_of, route_of,
-    rules_without_job_queue, rulings, untrusted_headers,
+    EachValue, Hold, Method, NamedValue, OnFailure, RULES_MAX, RequestAttributes, Route, Rule, RuleAction,
+    rules_without_job_queue, untrusted_headers,
 };
 pub use rule_coverage::{RuleFlaw, rule_flaws};
+pub use ruling::{Ruling, class_of, decide, deciding_rule, decisive, hold_of, route_of, rulings};
+pub use source::{Network, Source};
 pub use tenant::{Color, JOB_QUEUES_MAX, Logo, Tenant};
 pub use trusted_headers::{InvalidTrustedHeaders, TrustedHeaders, name_with_hyphens};
 pub use value_text::ValueText;

@@ -1,6 +1,6 @@
 //! Routing conflicts: queues that are valid by themselves, but whose hosts and rules cannot both apply.
 
-use super::rule::takes_unmatched;
+use super::ruling::takes_unmatched;
 use super::{FieldError, HostPattern, Route, Rule, Settings, is_subdomain_of};
 use crate::fields::FieldErrorCode as Code;
 use crate::{Message, Param};

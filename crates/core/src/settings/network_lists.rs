@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::list_name::ListName;
-use super::rule::Network;
+use super::source::Network;
 use crate::fields::FieldErrorCode as Code;
 use crate::fields::{Field, List, OrEmpty, Reader};
 use crate::{Message, NetworkClass};

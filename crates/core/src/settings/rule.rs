@@ -1,19 +1,14 @@
-//! Rules: which requests to a host a queue applies to.
+//! Rules: conditions on requests, and what happens to those that match.
 
-use std::fmt;
 use std::net::IpAddr;
 
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
-use ipnet::IpNet;
-use serde_json::Value;
-
 use super::header_condition::HeaderCondition;
-use super::list_name::parse_list_name;
-use super::path::path_readings;
+use super::path_glob::PathGlobs;
+use super::source::Source;
 use super::trusted_headers::TrustedHeaders;
-use super::value_text::{TEXT_MAX, ValueText};
+use super::value_text::{ALTERNATIVES_MAX, ValueText};
 use crate::fields::FieldErrorCode as Code;
-use crate::fields::{Field, FieldError, List, ObjectReader, Omissible, OrEmpty, Reader};
+use crate::fields::{FieldError, List, ObjectReader, Omissible, OrEmpty};
 use crate::jobs::{JobQueueId, JobQueueSettings};
 use crate::{Message, NetworkClass, TenantId};
 
@@ -21,10 +16,6 @@ use crate::{Message, NetworkClass, TenantId};
 pub const RULES_MAX: usize = 100;
 /// Maximum number of path globs per queue, over all of its rules.
 const GLOBS_MAX: usize = 200;
-/// Maximum number of wildcards per path glob: each `*`, `?`, `[` and `{`. With more, a matcher can have too many states.
-const WILDCARDS_MAX: usize = 8;
-/// Maximum number of alternatives per condition.
-const ALTERNATIVES_MAX: usize = 100;
 
 /// The action for requests that match a rule. Of the rules with `queue` and `bypass` the first match decides, and so it does of the
 /// others, each as if there were no rules of the other kind.
@@ -118,126 +109,11 @@ crate::fields! {
 }
 
 crate::text_kind! {
-    /// A path glob.
-    pub PathGlob: Code::PathGlob.with("most", WILDCARDS_MAX), { "maxLength": TEXT_MAX }, |text| {
-        let wildcards = text.bytes().filter(|byte| b"*?[{".contains(byte)).count();
-        let has_size = text.len() <= TEXT_MAX && wildcards <= WILDCARDS_MAX;
-        let fits = text.starts_with('/') && has_size && glob(text).is_some();
-        fits.then(|| text.to_owned())
-    };
     /// A method.
     pub Method: Code::Method, { "pattern": "^[A-Z-]{1,32}$" }, |text| {
         let fits = !text.is_empty() && text.len() <= 32 && text.bytes().all(|b| b.is_ascii_uppercase() || b == b'-');
         fits.then(|| text.to_owned())
     };
-}
-
-crate::text_field! { IpAddr: Code::Address, {}; }
-
-fn parse_network(text: &str) -> Option<IpNet> {
-    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
-}
-
-crate::text_kind! {
-    /// A network, or a single address.
-    pub Network -> IpNet: Code::Network, {}, parse_network;
-}
-
-/// Where a client may be: a network, or a list of networks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
-    /// A network.
-    Network(IpNet),
-    /// The list of this name: `@name`.
-    List(String),
-}
-
-/// Begins the name of a list.
-const LIST_MARK: char = '@';
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Network(network) => network.fmt(f),
-            Self::List(name) => write!(f, "{LIST_MARK}{name}"),
-        }
-    }
-}
-
-impl Field for Source {
-    type Value = Self;
-
-    fn expected() -> Message {
-        Code::Source.into()
-    }
-
-    fn schema() -> Value {
-        serde_json::json!({ "type": "string" })
-    }
-
-    fn parse(value: &Value, reader: &mut Reader) -> Option<Self> {
-        let text = value.as_str();
-        let parsed = match text.and_then(|text| text.strip_prefix(LIST_MARK)) {
-            Some(name) => parse_list_name(name).map(Self::List),
-            None => text.and_then(parse_network).map(Self::Network),
-        };
-        reader.accept::<Self>(value, parsed)
-    }
-
-    fn to_json(value: &Self) -> Value {
-        value.to_string().into()
-    }
-}
-
-/// Path globs in source and compiled form: `*` within a segment, `**` across segments.
-#[derive(Debug, Clone, Default)]
-pub struct PathGlobs {
-    sources: Vec<String>,
-    set: GlobSet,
-}
-
-fn glob(source: &str) -> Option<Glob> {
-    GlobBuilder::new(source).case_insensitive(true).literal_separator(true).build().ok()
-}
-
-/// The globs of a path condition.
-type GlobList = List<PathGlob, 1, ALTERNATIVES_MAX>;
-
-impl Field for PathGlobs {
-    type Value = Self;
-
-    fn expected() -> Message {
-        GlobList::expected()
-    }
-
-    fn schema() -> Value {
-        GlobList::schema()
-    }
-
-    fn parse(value: &Value, reader: &mut Reader) -> Option<Self> {
-        let sources = GlobList::parse(value, reader)?;
-        let mut set = GlobSetBuilder::new();
-        for source in &sources {
-            set.add(glob(source)?);
-        }
-        Some(Self { set: set.build().ok()?, sources })
-    }
-
-    fn to_json(value: &Self) -> Value {
-        GlobList::to_json(&value.sources)
-    }
-}
-
-impl PathGlobs {
-    /// The globs as they were written.
-    pub fn sources(&self) -> &[String] {
-        &self.sources
-    }
-
-    /// `/shop/**` matches `/shop` too, so a missing trailing slash does not bypass a rule.
-    pub(super) fn matches(&self, path: &str) -> bool {
-        self.set.is_match(path) || self.set.is_match(format!("{path}/"))
-    }
 }
 
 crate::fields! {
@@ -316,8 +192,11 @@ fn check_client_conditions(rule: &Rule, object: &mut ObjectReader<'_>) {
     if rule.header.is_none() {
         object.error("header", Code::ClassNeedsHeader);
     }
-    let conditions =
-        [("path", rule.path.sources.is_empty()), ("method", rule.method.is_empty()), ("cookie", rule.cookie.is_none())];
+    let conditions = [
+        ("path", rule.path.sources().is_empty()),
+        ("method", rule.method.is_empty()),
+        ("cookie", rule.cookie.is_none()),
+    ];
     for (name, _) in conditions.into_iter().filter(|(_, is_absent)| !is_absent) {
         object.error(name, Code::NoClientCondition);
     }
@@ -328,7 +207,7 @@ pub type EachValue<'a> = dyn Fn(&str, &mut dyn FnMut(&[u8])) + 'a;
 
 /// The attributes of a request that rules can match.
 pub struct RequestAttributes<'a> {
-    /// The path without the query; all of its [readings](path_readings) are matched.
+    /// The path without the query; all of its [readings](super::path_readings) are matched.
     pub path: &'a str,
     /// The method as it was sent.
     pub method: &'a str,
@@ -372,7 +251,7 @@ impl Rule {
             Source::List(name) => (facts.in_list)(name, address).unwrap_or(if_unknown),
         };
         let inside = |address: IpAddr| self.source.iter().any(|source| is_in(source, address));
-        (self.path.sources.is_empty() || self.path.matches(path))
+        (self.path.sources().is_empty() || self.path.matches(path))
             && (self.method.is_empty() || self.method.iter().any(is_method))
             && self.header.as_ref().is_none_or(has_header)
             && self.cookie.as_ref().is_none_or(has_cookie)
@@ -399,116 +278,16 @@ impl Rule {
 
     /// Whether both have the same conditions, whatever their actions.
     pub(super) fn has_same_conditions(&self, other: &Self) -> bool {
-        self.path.sources == other.path.sources
+        self.path.sources() == other.path.sources()
             && (&self.method, &self.source) == (&other.method, &other.source)
             && (&self.header, &self.cookie) == (&other.header, &other.cookie)
     }
 
     fn has_condition(&self) -> bool {
-        !(self.path.sources.is_empty() && self.method.is_empty() && self.source.is_empty())
+        !(self.path.sources().is_empty() && self.method.is_empty() && self.source.is_empty())
             || self.header.is_some()
             || self.cookie.is_some()
     }
-}
-
-/// The decision of a host's queues about one reading of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ruling {
-    /// The reading of the path.
-    pub path: String,
-    /// Whether the request goes through a queue or bypasses it.
-    pub route: Route,
-    /// The index of the queue whose rules decided; `None` if no queue applies.
-    pub queue: Option<usize>,
-}
-
-/// The decisions of the queues of a host, in order, for each reading of a request; at least one. The last one rejects a path that
-/// different queues take in different readings: the origin may use any of them, and a visitor of one queue is not a visitor of the
-/// other.
-pub fn rulings(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Vec<Ruling> {
-    let readings = path_readings(facts.path);
-    let rule_on = |path: String| {
-        let decides = |rules: &[Rule]| route_of(rules, facts, &path);
-        let found = queues.iter().enumerate().find_map(|(index, rules)| Some((index, decides(rules)?)));
-        let (queue, route) = found.map_or((None, Route::Bypass), |(index, route)| (Some(index), route));
-        Ruling { path, route, queue }
-    };
-    let mut rulings: Vec<Ruling> = readings.paths.into_iter().map(rule_on).collect();
-    if !readings.is_complete {
-        let (route, queue) = ruling_without_path(queues);
-        rulings.push(Ruling { path: facts.path.to_owned(), route, queue });
-    }
-    let mut taking = rulings.iter().filter(|ruling| ruling.route == Route::Queue).map(|ruling| ruling.queue);
-    let first = taking.next();
-    if taking.any(|queue| Some(queue) != first) {
-        rulings.push(Ruling { path: facts.path.to_owned(), route: Route::Reject, queue: None });
-    }
-    rulings
-}
-
-/// The decision for a path of which not all readings are known: a queue without rules takes the request if it is the first of its
-/// host, and the only queue of a host does, unless one of its rules may hold it.
-fn ruling_without_path(queues: &[&[Rule]]) -> (Route, Option<usize>) {
-    let holds = |rules: &[Rule]| rules.iter().any(|rule| rule.action == RuleAction::Hold);
-    match queues {
-        [[], ..] => (Route::Queue, Some(0)),
-        [rules] if !holds(rules) => (Route::Queue, Some(0)),
-        _ => (Route::Reject, None),
-    }
-}
-
-/// The ruling that applies: a request bypasses the queues only if it does so in every reading of
-/// its path, since an origin may use any of them. It is rejected if they lead to different queues, or if not all of them are known and
-/// they matter.
-///
-/// # Panics
-/// If `rulings` is empty.
-pub fn decisive(rulings: &[Ruling]) -> &Ruling {
-    let first = |route: Route| rulings.iter().find(|ruling| ruling.route == route);
-    first(Route::Reject).or_else(|| first(Route::Queue)).unwrap_or(&rulings[0])
-}
-
-/// The decision for a request: the [`decisive`] one of its [`rulings`].
-pub fn decide(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Ruling {
-    if queues.first().is_some_and(|rules| rules.is_empty()) {
-        return Ruling { path: facts.path.to_owned(), route: Route::Queue, queue: Some(0) };
-    }
-    decisive(&rulings(queues, facts)).clone()
-}
-
-/// The decision of one queue's rules for a reading of the path: the first matching rule that says where requests go. If none
-/// matches, a queue without queue rules takes the request; a queue with queue rules does not (`None`), and the next queue of the
-/// host decides.
-pub fn route_of(rules: &[Rule], facts: &RequestAttributes<'_>, path: &str) -> Option<Route> {
-    match deciding_rule(rules, facts, path) {
-        Some(index) => rules[index].action.route(),
-        None => takes_unmatched(rules).then_some(Route::Queue),
-    }
-}
-
-/// Index of the first matching rule that says where requests go; `None` if none does.
-pub fn deciding_rule(rules: &[Rule], facts: &RequestAttributes<'_>, path: &str) -> Option<usize> {
-    rules.iter().position(|rule| rule.action.route().is_some() && rule.matches(facts, path))
-}
-
-/// How the rules of a queue hold a request that goes through it: as the rule says that decides about a reading of its path.
-pub fn hold_of<'a>(rules: &'a [Rule], facts: &RequestAttributes<'_>) -> Option<Hold<'a>> {
-    if rules.iter().all(|rule| rule.action != RuleAction::Hold) {
-        return None;
-    }
-    let routes = || rules.iter().filter(|rule| rule.action.route().is_some());
-    path_readings(facts.path).paths.iter().find_map(|path| routes().find(|rule| rule.matches(facts, path))?.hold())
-}
-
-/// Whether a queue with these rules takes the requests that none of them match.
-pub(super) fn takes_unmatched(rules: &[Rule]) -> bool {
-    rules.iter().all(|rule| rule.action != RuleAction::Queue)
-}
-
-/// The class that the rules of a queue give the client of a request: that of the first matching rule that classifies clients.
-pub fn class_of(rules: &[Rule], facts: &RequestAttributes<'_>) -> Option<NetworkClass> {
-    let classifying = rules.iter().filter_map(|rule| Some((rule, rule.action.class()?)));
-    classifying.into_iter().find(|(rule, _)| rule.matches(facts, facts.path)).map(|(_, class)| class)
 }
 
 /// The rules whose headers only a trusted proxy may send, and anyone can, as errors of `rules[..].header`.
@@ -541,7 +320,7 @@ pub fn rules_without_job_queue(
 
 /// Whether the rules of a queue have more path globs than allowed.
 pub(super) fn has_too_many_globs(rules: &[Rule]) -> bool {
-    rules.iter().map(|rule| rule.path.sources.len()).sum::<usize>() > GLOBS_MAX
+    rules.iter().map(|rule| rule.path.sources().len()).sum::<usize>() > GLOBS_MAX
 }
 
 /// The error for [`has_too_many_globs`].

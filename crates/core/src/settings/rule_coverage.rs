@@ -1,6 +1,7 @@
 //! Rules that have no effect, because earlier ones match all of their requests.
 
-use super::rule::{PathGlobs, Route, Rule, RuleAction};
+use super::path_glob::PathGlobs;
+use super::rule::{Route, Rule, RuleAction};
 
 /// A glob that matches every path.
 const ALL_PATHS: &str = "/**";

@@ -6,10 +6,12 @@ mod backend;
 mod content;
 mod id;
 mod media_type;
+mod new_job;
 mod queue;
 mod results;
 mod schedule;
 mod settings;
+mod stats;
 mod target;
 mod types;
 mod webhook;
@@ -21,15 +23,16 @@ pub use id::{
     JobQueueIdError,
 };
 pub use media_type::MediaType;
+pub use new_job::{Enqueued, FormerJob, NewJob};
 pub use queue::JobQueue;
 pub use results::{JobResponse, Progress, ProgressAdded, ProgressError, ProgressMessage};
 pub use schedule::{Cron, JobSchedule, MISSED_MAX, SCHEDULES_MAX, TimeZone};
 pub use settings::{CONCURRENCY_MAX, JobProducers, JobQueueSettings, JobRetry, PAYLOAD_MAX};
+pub use stats::{BlockedGroup, JobCounters, JobStats};
 pub use target::{HandlerUrl, JobTarget, JobTargetKind, SigningSecret};
 pub use types::{
-    Attempt, BlockedGroup, Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, Failure, FailureReason,
-    FormerJob, JobCounters, JobState, JobStats, JobView, Lease, LeasedJob, NewJob, Outcome, Received, ReplayedAll,
-    Resolution, Settled, Settlement,
+    Attempt, Canceled, DeadLetterPosition, Detail, Drained, Extension, Failure, FailureReason, JobState, JobView,
+    Lease, LeasedJob, Outcome, Received, ReplayedAll, Resolution, Settled, Settlement,
 };
 pub use webhook::{JobWebhook, WebhookEvent, WebhookEventType, WebhookQueue, WebhookSubject};
 

@@ -3,11 +3,13 @@
 use async_trait::async_trait;
 
 use super::id::JobId;
+use super::new_job::{Enqueued, NewJob};
 use super::results::{ProgressAdded, ProgressMessage};
 use super::settings::JobQueueSettings;
+use super::stats::JobStats;
 use super::types::{
-    Canceled, DeadLetterPosition, Detail, Drained, Enqueued, Extension, JobStats, JobView, Lease, NewJob, Received,
-    ReplayedAll, Resolution, Settled, Settlement,
+    Canceled, DeadLetterPosition, Detail, Drained, Extension, JobView, Lease, Received, ReplayedAll, Resolution,
+    Settled, Settlement,
 };
 use crate::time::Micros;
 

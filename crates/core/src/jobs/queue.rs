@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::content::{DeduplicationKey, JobParams, Payload};
 use super::id::{JobGroupId, JobId};
+use super::new_job::{Enqueued, FormerJob, NewJob};
 use super::results::{JobResponse, Progress};
 use super::settings::JobQueueSettings;
-use super::types::{
-    Attempt, Enqueued, Extension, FailureReason, FormerJob, JobCounters, Lease, LeasedJob, NewJob, Received, Resolution,
-};
+use super::stats::JobCounters;
+use super::types::{Attempt, Extension, FailureReason, Lease, LeasedJob, Received, Resolution};
 use super::{ENQUEUES_WINDOW, JOB_BATCH, RECEIVE_BYTES};
 use crate::SessionId;
 use crate::line::{ADMISSION_COST, Bucket, Rate};

@@ -8,7 +8,8 @@ use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 
 use super::super::ATTEMPTS_KEPT;
-use super::super::types::{Detail, Failure, JobStats, JobView, Outcome, Settled, Settlement};
+use super::super::stats::JobStats;
+use super::super::types::{Detail, Failure, JobView, Outcome, Settled, Settlement};
 use super::*;
 use crate::fields::Object as _;
 

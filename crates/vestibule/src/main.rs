@@ -40,6 +40,7 @@ mod purge_loop;
 mod push;
 mod rehearse;
 mod relay;
+mod report_output;
 mod rule_warnings;
 mod schedules;
 mod serve;
@@ -54,6 +55,7 @@ mod summary;
 mod verify_draw;
 mod webhooks;
 mod work;
+mod workload_options;
 
 use std::process::ExitCode;
 

@@ -16,8 +16,9 @@ use vestibule_workload::simulation::{DURATION_MAX, Sale, simulate};
 use vestibule_workload::{MeasuredRun, Observation, Workload, add_hostile_figures, summarize};
 
 use crate::arguments::whole;
-use crate::rehearse::{OutputOptions, ReportFiles, WorkloadOptions, exit_code, finish};
+use crate::report_output::{OutputOptions, ReportFiles, exit_code, finish};
 use crate::settings_file::read_settings;
+use crate::workload_options::WorkloadOptions;
 
 /// Maximum number of quotas in a comparison.
 const QUOTAS_MAX: usize = 50;

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs'
+
 import { expect, test } from 'vitest'
 
 import type { NetworkEntry } from '@/api/types'
 
-import { firstVisitsPerSecond, halved, histogramRows, limitSteps, networksAbove, rejectedBy, sum } from './protection'
+import { firstVisitsPerSecond, halved, histogramRows, limitSteps, networksAbove, PROTECTION_DEFAULTS, rejectedBy, sum } from './protection'
 
 const CELLS = 16
 
@@ -82,4 +84,15 @@ test('first visits are averaged over ten seconds in a window', () => {
   // A window begins: its count starts again.
   expect(firstVisitsPerSecond([report(599, 900), report(301, 500)])).toBeNull()
   expect(firstVisitsPerSecond([report(599, 900), report(301, 500), report(303, 520)])).toBe(10)
+})
+
+test('the defaults are those of the API', () => {
+  const { Protection, ProofOfWork } = JSON.parse(readFileSync('../openapi.json', 'utf8')).components.schemas
+  const { proof_of_work: proof, show_networks: isShown, ...others } = PROTECTION_DEFAULTS
+  expect(isShown, 'the API does not state that of a flag').toBe(true)
+  for (const [schema, defaults] of [[Protection, others], [ProofOfWork, proof]]) {
+    for (const [field, value] of Object.entries(defaults)) {
+      expect(schema.properties[field].description).toContain(`Default: ${JSON.stringify(value)}.`)
+    }
+  }
 })

@@ -19,7 +19,7 @@ use vestibule_core::{QueueId, TenantId};
 use self::queue::queue_of;
 use self::refresh_gate::{Refresh, RefreshGate};
 use self::snapshot::Snapshot;
-use crate::readable_settings;
+use crate::stored_settings::{readable_settings, write_queue};
 
 mod queue;
 mod refresh;
@@ -187,13 +187,10 @@ impl Directory {
             return Ok(skipped);
         }
         for change in &plan.queues {
-            let settings = &change.settings;
-            match self.store.put_settings(settings, PutMode::of(change)).await {
-                Ok(PutOutcome::Stored(revision)) => info!(queue = %settings.id, revision, "settings written"),
-                Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) | Err(StoreError::UnknownQueue(_)) => {
-                    skipped.queues.push(settings.id.clone());
-                }
-                Err(error) => return Err(error),
+            let id = &change.settings.id;
+            match write_queue(&*self.store, change).await? {
+                Some(revision) => info!(queue = %id, revision, "settings written"),
+                None => skipped.queues.push(id.clone()),
             }
         }
         for settings in &plan.queues_after {

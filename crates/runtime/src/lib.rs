@@ -42,5 +42,5 @@ pub use problem::Problem;
 pub use progress_url::{is_progress_signature, progress_target};
 pub use request_log::{RequestId, log_requests};
 pub use schedule_runs::{last_run, schedule_key, set_last_run};
-pub use stored_settings::{readable_settings, stored_settings};
+pub use stored_settings::{readable_settings, stored_settings, write_queue};
 pub use telemetry::{LogFormat, init_telemetry};

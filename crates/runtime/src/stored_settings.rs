@@ -1,9 +1,9 @@
-//! Reads the stored settings that a document is compared with.
+//! Reads the stored settings that a document is compared with, and writes what differs.
 
 use std::collections::BTreeMap;
 
-use vestibule_core::settings::{Document, StoredSettings, Unlisted, UnreadableQueue};
-use vestibule_core::store::{SettingsStore, StoreError};
+use vestibule_core::settings::{Document, QueueChange, StoredSettings, Unlisted, UnreadableQueue};
+use vestibule_core::store::{PutMode, PutOutcome, SettingsStore, StoreError};
 
 /// Reads the tenants, the queues of a document, and of the other queues those that `unlisted` is about: these, or all.
 ///
@@ -52,5 +52,18 @@ pub async fn readable_settings(
             Err(StoreError::Corrupt(format!("{reason}; `vestibule apply` replaces settings that cannot be read")))
         }
         None => Ok(stored),
+    }
+}
+
+/// Writes a new or changed queue of a plan. Returns its revision, or `None` if someone else has changed the queue since the plan was
+/// made: it stays as it is.
+///
+/// # Errors
+/// Returns the store's error. The settings may or may not have been written.
+pub async fn write_queue(store: &dyn SettingsStore, change: &QueueChange) -> Result<Option<u64>, StoreError> {
+    match store.put_settings(&change.settings, PutMode::of(change)).await {
+        Ok(PutOutcome::Stored(revision)) => Ok(Some(revision)),
+        Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) | Err(StoreError::UnknownQueue(_)) => Ok(None),
+        Err(error) => Err(error),
     }
 }

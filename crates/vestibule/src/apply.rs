@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use vestibule_admin::{ImportPlan, Via, audit_job_queues, audit_queue, audit_tenant, planned_lobbies};
-use vestibule_core::settings::{KeptReason, Plan, PlanOptions, QueueChange, StoredSettings, TenantChange, Unlisted};
-use vestibule_core::store::{PutMode, PutOutcome, SettingsStore, StoreError};
+use vestibule_core::settings::{KeptReason, Plan, PlanOptions, StoredSettings, TenantChange, Unlisted};
+use vestibule_core::store::SettingsStore;
 use vestibule_records::RecordStore;
 use vestibule_runtime::{
     JobQueues, JobQueuesWritten, is_memory, open_jobs, open_store_and_records, parse_sale_keys, stored_settings,
+    write_queue,
 };
 
 use self::review::{decide, refuse_removal_of_all, text_of};
@@ -126,20 +127,15 @@ async fn write_queues(
     let mut are_written = true;
     let via = Via::CommandLine;
     for change in &plan.queues {
-        let QueueChange { settings, .. } = change;
-        let id = &settings.id;
-        match store.put_settings(settings, PutMode::of(change)).await {
-            Ok(PutOutcome::Stored(revision)) => {
-                let mut after = settings.clone();
-                after.line.revision = revision;
-                audit_queue(records, via, stored.queue(id), Some(&after)).await;
-                println!("queue {id}: written, revision {revision}");
-            }
-            Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) | Err(StoreError::UnknownQueue(_)) => {
-                are_written = false;
-                println!("queue {id}: not written: changed by someone else; run apply again");
-            }
-            Err(error) => return Err(error).with_context(|| format!("cannot write queue {id}")),
+        let id = &change.settings.id;
+        if let Some(revision) = write_queue(store, change).await.with_context(|| format!("cannot write queue {id}"))? {
+            let mut after = change.settings.clone();
+            after.line.revision = revision;
+            audit_queue(records, via, stored.queue(id), Some(&after)).await;
+            println!("queue {id}: written, revision {revision}");
+        } else {
+            are_written = false;
+            println!("queue {id}: not written: changed by someone else; run apply again");
         }
     }
     for id in &plan.removed {

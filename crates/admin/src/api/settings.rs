@@ -15,10 +15,11 @@ use utoipa_axum::routes;
 use vestibule_core::fields::Flag;
 use vestibule_core::jobs::JobQueueSettings;
 use vestibule_core::settings::{
-    Document, JobQueueChange, JobQueuePlan, Plan, QueueChange, StoredJobQueue, StoredSettings, Tenant, TenantChange,
+    Document, JobQueueChange, JobQueuePlan, Plan, StoredJobQueue, StoredSettings, Tenant, TenantChange,
     parse_settings_document,
 };
-use vestibule_core::{PutMode, PutOutcome, StoreError, fields, word_field};
+use vestibule_core::{fields, word_field};
+use vestibule_runtime::write_queue;
 
 pub use self::plan::{ImportPlan, PlannedChange, PlannedLobby, planned_lobbies};
 
@@ -210,19 +211,17 @@ async fn execute(
         let written = written.and_then(|is_written| if is_written { Ok(()) } else { Err(Problem::ConcurrentChange) });
         event.concluded(admin, written).await?;
     }
-    for change in plan.queues {
-        let mode = PutMode::of(&change);
-        let QueueChange { mut settings, changes, .. } = change;
-        let event = AuditEventBuilder::of(principal, "settings.import").queue(&settings).changes(changes);
-        match admin.store.put_settings(&settings, mode).await {
-            Ok(PutOutcome::Stored(revision)) => {
+    for change in &plan.queues {
+        let mut settings = change.settings.clone();
+        let event =
+            AuditEventBuilder::of(principal, "settings.import").queue(&settings).changes(change.changes.clone());
+        match write_queue(&*admin.store, change).await {
+            Ok(Some(revision)) => {
                 settings.line.revision = revision;
                 event.queue(&settings).log(admin).await;
                 record_turning_points(admin, stored.queue(&settings.id), &settings).await;
             }
-            Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) | Err(StoreError::UnknownQueue(_)) => {
-                skipped.push(settings.id.to_string());
-            }
+            Ok(None) => skipped.push(settings.id.to_string()),
             Err(error) => return Err(event.failed(admin, Problem::of_write(error)).await),
         }
     }

@@ -59,7 +59,7 @@ pub(crate) fn pass_cookie(queue: &QueueId) -> String {
 
 /// The pass of an admitted visitor.
 pub(crate) fn pass_of(gate: &Gate, visit: &VisitResult) -> Option<Pass> {
-    gate.passes.of(&visit.queue.settings.id, visit.admitted?, visit.now)
+    gate.pass_cache.of(&gate.passes, &visit.queue.settings.id, visit.admitted?, visit.now)
 }
 
 /// Whether the origin of a `redirect` handover receives cookies that are set here.

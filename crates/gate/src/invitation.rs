@@ -138,7 +138,7 @@ async fn is_ahead_of(
 ) -> Result<bool, StoreError> {
     let Some(own) = ticket_of(gate, visit) else { return Ok(false) };
     let Settings { id, line, .. } = &visit.queue.settings;
-    let found = deadline.limit(gate.operations.find(id, invited.session)).await?;
+    let found = deadline.limit(gate.store.find(id, invited.session)).await?;
     Ok(match found.filter(|found| visit.now < found.expires_at).map(|found| found.state) {
         Some(SessionLocation::Waiting { arrival, .. }) => own.arrival() <= arrival,
         // It is admitted, or the code is used up.

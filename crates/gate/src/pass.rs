@@ -36,21 +36,18 @@ impl Pass {
     }
 }
 
-/// Signs passes and caches them.
-pub(crate) struct PassCache {
-    signer: PassSigner,
-    fresh: Cache<(QueueId, SessionId, Option<AccountCode>), Pass>,
-}
+/// Passes that were signed, by session.
+pub(crate) struct PassCache(Cache<(QueueId, SessionId, Option<AccountCode>), Pass>);
 
 impl PassCache {
-    pub(crate) fn new(signer: PassSigner) -> Self {
-        Self { signer, fresh: Cache::new(PASSES_KEPT) }
+    pub(crate) fn new() -> Self {
+        Self(Cache::new(PASSES_KEPT))
     }
 
     /// A pass of at most [`PASS_TTL`] seconds that expires no later than the slot; `None` if the slot expires now.
-    pub(crate) fn of(&self, queue: &QueueId, slot: Slot, now: Micros) -> Option<Pass> {
+    pub(crate) fn of(&self, signer: &PassSigner, queue: &QueueId, slot: Slot, now: Micros) -> Option<Pass> {
         let key = (queue.clone(), slot.session, slot.account);
-        if let Some(pass) = self.fresh.get(&key)
+        if let Some(pass) = self.0.get(&key)
             && pass.expires_at <= slot.expires_at
             && pass.seconds_left(now) >= REUSE
             && pass.seconds_left(now) <= PASS_TTL
@@ -61,13 +58,9 @@ impl PassCache {
         if ttl == 0 {
             return None;
         }
-        let token = HeaderValue::try_from(self.signer.sign(queue, slot.session, slot.account, now, ttl)?).ok()?;
+        let token = HeaderValue::try_from(signer.sign(queue, slot.session, slot.account, now, ttl)?).ok()?;
         let pass = Pass { token, expires_at: Micros(now.seconds() * MICROS_PER_SECOND).add_seconds(ttl) };
-        self.fresh.insert(key, pass.clone());
+        self.0.insert(key, pass.clone());
         Some(pass)
-    }
-
-    pub(crate) fn jwks(&self) -> serde_json::Value {
-        self.signer.jwks()
     }
 }

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
-use vestibule_core::store::{OperationsStore, Store, VisitStore};
-use vestibule_core::{PassSigner, QueueId, SaleKeys, StoreError, TicketSigner};
+use vestibule_core::{PassSigner, QueueId, SaleKeys, Store, StoreError, TicketSigner};
 use vestibule_freeze::LogRateLimiter;
 use vestibule_proxy::Proxy;
 use vestibule_runtime::{Directory, JobQueues, StoreClock};
@@ -73,25 +72,12 @@ pub struct GateParts {
 #[derive(Clone)]
 pub struct Gate(Arc<GateState>);
 
-/// The shared state of a gate.
+/// The shared state of a gate: its parts, and what it knows from earlier requests.
 pub struct GateState {
-    pub(crate) visits: Arc<dyn VisitStore>,
-    pub(crate) operations: Arc<dyn OperationsStore>,
-    pub(crate) directory: Arc<Directory>,
-    pub(crate) themes: Themes,
-    pub(crate) tickets: TicketSigner,
-    pub(crate) passes: PassCache,
-    pub(crate) store_timeout: Duration,
-    pub(crate) trusted_proxies: usize,
-    pub(crate) clients: ClientRules,
-    pub(crate) proxy: Proxy,
-    pub(crate) admin_url: Option<AdminUrl>,
-    pub(crate) job_queues: Option<Arc<JobQueues>>,
-    pub(crate) followers: Followers,
-    pub(crate) streams: Streams,
-    pub(crate) tunnels: Permits,
+    parts: GateParts,
     pub(crate) deployment: DeploymentNames,
-    pub(crate) stream_url: Option<String>,
+    pub(crate) pass_cache: PassCache,
+    pub(crate) followers: Followers,
     pub(crate) clock: StoreClock,
     pub(crate) witnesses: Witnesses,
     pub(crate) line_documents: LineDocuments,
@@ -101,7 +87,6 @@ pub struct GateState {
     pub(crate) identities: IdentityCheck,
     pub(crate) challenges: Challenges,
     pub(crate) first_pages: PageCache,
-    pub(crate) sale_keys: SaleKeys,
     pub(crate) unknown_sale_keys: LogRateLimiter,
     store_failures: LogRateLimiter,
     pub(crate) unknown_hosts: LogRateLimiter,
@@ -114,23 +99,10 @@ impl Gate {
     /// Creates a gate.
     pub fn new(parts: GateParts) -> Self {
         Self(Arc::new(GateState {
-            visits: parts.store.clone(),
-            operations: parts.store,
-            directory: parts.directory,
-            themes: parts.themes,
             deployment: DeploymentNames::of(&parts.tickets),
-            tickets: parts.tickets,
-            passes: PassCache::new(parts.passes),
-            store_timeout: parts.store_timeout,
-            trusted_proxies: parts.trusted_proxies,
-            clients: parts.clients,
-            proxy: parts.proxy,
-            admin_url: parts.admin_url,
-            job_queues: parts.job_queues,
+            parts,
+            pass_cache: PassCache::new(),
             followers: Followers::default(),
-            streams: parts.streams,
-            tunnels: parts.tunnels,
-            stream_url: parts.stream_url,
             clock: StoreClock::default(),
             witnesses: Witnesses::new(),
             line_documents: LineDocuments::default(),
@@ -140,7 +112,6 @@ impl Gate {
             identities: IdentityCheck::default(),
             challenges: Challenges::default(),
             first_pages: PageCache::default(),
-            sale_keys: parts.sale_keys,
             unknown_sale_keys: LogRateLimiter::every(FAULT_LINES_EVERY),
             store_failures: LogRateLimiter::every(FAULT_LINES_EVERY),
             unknown_hosts: LogRateLimiter::every(FAULT_LINES_EVERY),
@@ -183,5 +154,13 @@ impl std::ops::Deref for Gate {
 
     fn deref(&self) -> &GateState {
         &self.0
+    }
+}
+
+impl std::ops::Deref for GateState {
+    type Target = GateParts;
+
+    fn deref(&self) -> &GateParts {
+        &self.parts
     }
 }

@@ -93,11 +93,11 @@ async fn call_store(
     retries: bool,
 ) -> Result<(VisitAnswer, Option<LobbyEntry>), StoreError> {
     let id = &queue.settings.id;
-    let mut answer = gate.visits.visit(id, visit.clone()).await;
+    let mut answer = gate.store.visit(id, visit.clone()).await;
     if matches!(answer, Err(StoreError::UnknownQueue(_))) && gate.directory.restore_lost_queue(queue).await? {
         // The visit may have waited for its batch since before the last answer of the lost state.
         visit.witness = gate.witnesses.of(id, queue.settings.line.waiting_ttl);
-        answer = gate.visits.visit(id, visit.clone()).await;
+        answer = gate.store.visit(id, visit.clone()).await;
     }
     let answer = answer?;
     let has_other = visit.join.is_some() && visit.join != visit.account;
@@ -106,7 +106,7 @@ async fn call_store(
     }
     (visit.join, visit.head_start) = (Some(visit.account.unwrap_or_else(SessionId::random)), None);
     (visit.pre_tickets_issued, visit.identities, visit.proofs) = (0, Identities::default(), ProofCounts::default());
-    let answer = gate.visits.visit(id, visit.clone()).await?;
+    let answer = gate.store.visit(id, visit.clone()).await?;
     Ok((answer, answer.lobby_entry(&visit)))
 }
 
@@ -121,7 +121,7 @@ pub(crate) async fn leave(
     if ticket.is_shared() {
         return Ok(());
     }
-    match deadline.limit(gate.visits.leave(queue, ticket)).await {
+    match deadline.limit(gate.store.leave(queue, ticket)).await {
         Ok(_) | Err(StoreError::UnknownQueue(_)) => Ok(()),
         Err(error) => Err(error),
     }

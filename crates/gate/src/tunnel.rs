@@ -22,7 +22,7 @@ const EVENT_STREAM: &str = "text/event-stream";
 
 /// Resolves once a connection of this session, or of none, has to end.
 pub(crate) fn admission_end(gate: Gate, queue: QueueId, session: Option<SessionId>) -> TunnelEnd {
-    Box::pin(async move { end_of(&*gate.operations, || gate.clock.now(), &queue, session).await })
+    Box::pin(async move { end_of(&*gate.store, || gate.clock.now(), &queue, session).await })
 }
 
 /// An event stream ends as a tunnel does. Other responses stay as they are.

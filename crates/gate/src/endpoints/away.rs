@@ -17,7 +17,7 @@ pub(crate) async fn away(State(gate): State<Gate>, request: EndpointRequest) -> 
     if let Some(ticket) = request.ticket(&gate).filter(|ticket| !ticket.is_shared()) {
         decision.session = Some(ticket.session());
         let deadline = StoreDeadline::of(&gate);
-        let stored = deadline.limit(gate.visits.away(&request.queue.settings.id, ticket)).await;
+        let stored = deadline.limit(gate.store.away(&request.queue.settings.id, ticket)).await;
         decision.store_time = Some(deadline.elapsed());
         // The browser ignores the response to a beacon, and the session expires anyway.
         if let Err(error) = stored {

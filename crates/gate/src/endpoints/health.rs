@@ -10,7 +10,7 @@ use vestibule_runtime::{Decision, Outcome};
 use crate::state::Gate;
 
 pub(crate) async fn health(State(gate): State<Gate>) -> Response {
-    let answers = gate.operations.ping().await.is_ok();
+    let answers = gate.store.ping().await.is_ok();
     let queues = gate.directory.queues().len();
     let status = if answers { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let store = if answers { "up" } else { "down" };

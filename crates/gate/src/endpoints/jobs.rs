@@ -167,7 +167,7 @@ async fn may_have_session(gate: &Gate, visit: &VisitResult, ticket: &Ticket) -> 
     if ticket.epoch() != line.epoch || !is_recent(line, ticket, visit.now) {
         return false;
     }
-    let found = StoreDeadline::of(gate).limit(gate.operations.find(id, ticket.session())).await;
+    let found = StoreDeadline::of(gate).limit(gate.store.find(id, ticket.session())).await;
     !matches!(found, Ok(Some(found)) if found.state == SessionLocation::Ended)
 }
 

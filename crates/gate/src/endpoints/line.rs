@@ -52,7 +52,7 @@ pub(crate) async fn line(
 /// of a draw that was postponed.
 async fn read_line(gate: &Gate, queue: &Arc<Queue>) -> Result<(Arc<Queue>, LineView), StoreError> {
     let (id, deadline) = (&queue.settings.id, StoreDeadline::of(gate));
-    let view = deadline.limit(gate.operations.line(id)).await?;
+    let view = deadline.limit(gate.store.line(id)).await?;
     if view.stats.rules.revision == queue.settings.line.revision {
         return Ok((queue.clone(), view));
     }

@@ -42,7 +42,7 @@ pub(crate) struct AssetKey {
 
 /// Reads and caches assets.
 pub(crate) struct Assets {
-    storage: Arc<Storage>,
+    storage: Arc<dyn Storage>,
     kept: Cache<AssetKey, Asset, ByBytes>,
     /// When a read last failed.
     failed_at: Mutex<Option<FreezeAwareInstant>>,
@@ -66,7 +66,7 @@ impl Weighter<AssetKey, Asset> for ByBytes {
 }
 
 impl Assets {
-    pub(crate) fn new(storage: Arc<Storage>) -> Self {
+    pub(crate) fn new(storage: Arc<dyn Storage>) -> Self {
         let kept = Cache::with_weighter(EXPECTED, ASSETS_KEPT_MAX, ByBytes);
         Self { storage, kept, failed_at: Mutex::default(), warnings: LogRateLimiter::every(WARNINGS_EVERY) }
     }

@@ -4,6 +4,7 @@ mod client;
 
 use std::path::PathBuf;
 
+use async_trait::async_trait;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Output;
 use aws_sdk_s3::primitives::ByteStream;
@@ -19,6 +20,7 @@ use crate::ThemeError;
 use crate::address::BucketAddress;
 use crate::asset::{content_type, is_safe_path};
 use crate::files::{ETag, FileSet, Listing, StorageError};
+use crate::storage::Storage;
 
 /// Most pages of a listing. S3 puts a thousand keys into one; other servers may put fewer.
 const PAGES_MAX: usize = 10;
@@ -41,80 +43,9 @@ impl Bucket {
         Self { address, server, client: OnceCell::new() }
     }
 
-    pub(crate) fn location(&self, path: &str) -> PathBuf {
-        PathBuf::from(self.address.to_string()).join(path)
-    }
-
-    pub(crate) async fn list(&self, folder: &str, max: usize) -> Result<Listing, StorageError> {
-        let prefix = self.address.key_of(folder);
-        let (mut files, mut next) = (FileSet::new(), None);
-        for _ in 0..PAGES_MAX {
-            let page = self.page(&prefix, next, None).await?;
-            let path = |key: &str| Some(key.strip_prefix(&prefix).filter(|path| is_safe_path(path))?.to_owned());
-            files.extend(page.objects.into_iter().filter_map(|(key, etag)| Some((path(&key)?, etag))));
-            next = page.next;
-            if next.is_none() || files.len() > max {
-                break;
-            }
-        }
-        Ok(Listing { cut_off: next.is_some() || files.len() > max, files })
-    }
-
-    pub(crate) async fn folders(&self, folder: &str) -> Result<Vec<String>, StorageError> {
-        let prefix = self.address.key_of(folder);
-        let pages = self.pages(&prefix, Some("/")).await?;
-        let name = |found: &String| Some(found.strip_prefix(&prefix)?.strip_suffix('/')?.to_owned());
-        Ok(pages.iter().flat_map(|page| &page.prefixes).filter_map(name).collect())
-    }
-
-    pub(crate) async fn read(
-        &self,
-        folder: &str,
-        path: &str,
-        etag: Option<&ETag>,
-        max: u64,
-    ) -> Result<Option<Bytes>, StorageError> {
-        let request = self.client().await?.get_object().bucket(self.address.bucket());
-        let request = request.key(self.address.key_of(folder) + path);
-        let request = request.set_if_match(etag.map(|etag| etag.value.to_string()));
-        // Boxed, because every request for a page or an asset carries this future.
-        let object = match Box::pin(request.send()).await {
-            Ok(object) => object,
-            Err(error) if status(&error) == Some(PRECONDITION_FAILED) => return Err(StorageError::Changed),
-            Err(error) if is_missing(&error) => return Ok(None),
-            Err(error) => return Err(failed(&error)),
-        };
-        let content = Box::pin(read_body(object.body, max)).await?;
-        let file = || self.location(folder).join(path);
-        content.map(Some).ok_or_else(|| StorageError::Fault(ThemeError::TooLarge { file: file(), max }))
-    }
-
-    /// S3 grants a conditional write to one of several concurrent writers.
-    pub(crate) async fn create(&self, path: &str, content: Bytes) -> Result<bool, StorageError> {
-        let request = self.client().await?.put_object().bucket(self.address.bucket()).key(self.address.key_of(path));
-        let request = request.content_type(content_type(path).unwrap_or("text/html; charset=utf-8"));
-        let request = request.if_none_match("*").body(ByteStream::from(content));
-        match Box::pin(request.send()).await {
-            Ok(_) => Ok(true),
-            Err(error) if status(&error) == Some(PRECONDITION_FAILED) => Ok(false),
-            Err(error) => Err(failed(&error)),
-        }
-    }
-
-    pub(crate) async fn remove(&self, path: &str) -> Result<(), StorageError> {
-        self.remove_key(self.address.key_of(path)).await
-    }
-
-    pub(crate) async fn remove_all(&self, folder: &str) -> Result<(), StorageError> {
-        let pages = self.pages(&self.address.key_of(folder), None).await?;
-        let keys = pages.into_iter().flat_map(|page| page.objects).map(|(key, _)| key);
-        let removals: Vec<_> = keys.map(|key| self.remove_key(key)).collect();
-        stream::iter(removals).buffer_unordered(REMOVALS_AT_ONCE).try_collect().await
-    }
-
     async fn remove_key(&self, key: String) -> Result<(), StorageError> {
         let request = self.client().await?.delete_object().bucket(self.address.bucket()).key(key);
-        Box::pin(request.send()).await.map(drop).map_err(|error| failed(&error))
+        request.send().await.map(drop).map_err(|error| failed(&error))
     }
 
     /// Asks for URL-encoded keys: some characters of a key are not allowed in XML and would break the whole response.
@@ -122,7 +53,7 @@ impl Bucket {
         let request = self.client().await?.list_objects_v2().bucket(self.address.bucket()).prefix(prefix);
         let request = request.encoding_type(EncodingType::Url).set_continuation_token(from);
         let request = request.set_delimiter(delimiter.map(str::to_owned));
-        Ok(Page::of(&Box::pin(request.send()).await.map_err(|error| failed(&error))?))
+        Ok(Page::of(&request.send().await.map_err(|error| failed(&error))?))
     }
 
     /// All pages of a listing.
@@ -140,7 +71,84 @@ impl Bucket {
     }
 
     async fn client(&self) -> Result<&Client, StorageError> {
-        self.client.get_or_try_init(async || Box::pin(connect(self.server.as_ref())).await).await
+        self.client.get_or_try_init(async || connect(self.server.as_ref()).await).await
+    }
+}
+
+#[async_trait]
+impl Storage for Bucket {
+    fn is_near(&self) -> bool {
+        false
+    }
+
+    fn location(&self, path: &str) -> PathBuf {
+        PathBuf::from(self.address.to_string()).join(path)
+    }
+
+    async fn list(&self, folder: &str, max: usize) -> Result<Listing, StorageError> {
+        let prefix = self.address.key_of(folder);
+        let (mut files, mut next) = (FileSet::new(), None);
+        for _ in 0..PAGES_MAX {
+            let page = self.page(&prefix, next, None).await?;
+            let path = |key: &str| Some(key.strip_prefix(&prefix).filter(|path| is_safe_path(path))?.to_owned());
+            files.extend(page.objects.into_iter().filter_map(|(key, etag)| Some((path(&key)?, etag))));
+            next = page.next;
+            if next.is_none() || files.len() > max {
+                break;
+            }
+        }
+        Ok(Listing { cut_off: next.is_some() || files.len() > max, files })
+    }
+
+    async fn folders(&self, folder: &str) -> Result<Vec<String>, StorageError> {
+        let prefix = self.address.key_of(folder);
+        let pages = self.pages(&prefix, Some("/")).await?;
+        let name = |found: &String| Some(found.strip_prefix(&prefix)?.strip_suffix('/')?.to_owned());
+        Ok(pages.iter().flat_map(|page| &page.prefixes).filter_map(name).collect())
+    }
+
+    async fn read(
+        &self,
+        folder: &str,
+        path: &str,
+        etag: Option<&ETag>,
+        max: u64,
+    ) -> Result<Option<Bytes>, StorageError> {
+        let request = self.client().await?.get_object().bucket(self.address.bucket());
+        let request = request.key(self.address.key_of(folder) + path);
+        let request = request.set_if_match(etag.map(|etag| etag.value.to_string()));
+        let object = match request.send().await {
+            Ok(object) => object,
+            Err(error) if status(&error) == Some(PRECONDITION_FAILED) => return Err(StorageError::Changed),
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(failed(&error)),
+        };
+        let content = read_body(object.body, max).await?;
+        let file = || self.location(folder).join(path);
+        content.map(Some).ok_or_else(|| StorageError::Fault(ThemeError::TooLarge { file: file(), max }))
+    }
+
+    /// S3 grants a conditional write to one of several concurrent writers.
+    async fn create(&self, path: String, content: Bytes) -> Result<bool, StorageError> {
+        let request = self.client().await?.put_object().bucket(self.address.bucket()).key(self.address.key_of(&path));
+        let request = request.content_type(content_type(&path).unwrap_or("text/html; charset=utf-8"));
+        let request = request.if_none_match("*").body(ByteStream::from(content));
+        match request.send().await {
+            Ok(_) => Ok(true),
+            Err(error) if status(&error) == Some(PRECONDITION_FAILED) => Ok(false),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    async fn remove(&self, path: String) -> Result<(), StorageError> {
+        self.remove_key(self.address.key_of(&path)).await
+    }
+
+    async fn remove_all(&self, folder: String) -> Result<(), StorageError> {
+        let pages = self.pages(&self.address.key_of(&folder), None).await?;
+        let keys = pages.into_iter().flat_map(|page| page.objects).map(|(key, _)| key);
+        let removals: Vec<_> = keys.map(|key| self.remove_key(key)).collect();
+        stream::iter(removals).buffer_unordered(REMOVALS_AT_ONCE).try_collect().await
     }
 }
 

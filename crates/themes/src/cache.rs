@@ -28,7 +28,7 @@ const DEFAULT_THEME: &str = "default";
 
 /// The cached themes of one storage. Theme IDs come from the settings, never from visitors.
 pub(crate) struct ThemeCache {
-    storage: Arc<Storage>,
+    storage: Arc<dyn Storage>,
     /// Time after which a theme is refreshed.
     recheck: Duration,
     entries: Mutex<HashMap<String, Arc<CacheEntry>>>,
@@ -37,8 +37,7 @@ pub(crate) struct ThemeCache {
 }
 
 impl ThemeCache {
-    pub(crate) fn new(storage: Storage, recheck: Duration) -> Self {
-        let storage = Arc::new(storage);
+    pub(crate) fn new(storage: Arc<dyn Storage>, recheck: Duration) -> Self {
         let assets = Arc::new(Assets::new(Arc::clone(&storage)));
         Self { storage, recheck, entries: Mutex::default(), assets, warnings: LogRateLimiter::every(WARNINGS_EVERY) }
     }
@@ -174,7 +173,7 @@ impl ThemeCache {
     }
 
     async fn refresh_now(&self, name: &str, previous: &PreviousResult) -> Result<RefreshResult, StorageError> {
-        let found = vestibule_freeze::timeout(REFRESH_TIMEOUT, refresh(&self.storage, name, previous)).await;
+        let found = vestibule_freeze::timeout(REFRESH_TIMEOUT, refresh(&*self.storage, name, previous)).await;
         found.unwrap_or_else(|| Err(StorageError::Unavailable("no answer in time".to_owned())))
     }
 }
@@ -187,7 +186,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_least_recently_used_theme_is_evicted() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = Arc::new(ThemeCache::new(Storage::Folder(Folder::new(folder.path())), Duration::ZERO));
+        let cache = Arc::new(ThemeCache::new(Arc::new(Folder::new(folder.path())), Duration::ZERO));
         for n in 0..THEMES_KEPT_MAX {
             tokio::time::advance(Duration::from_millis(1)).await;
             cache.begin(&format!("brand-{n}"));

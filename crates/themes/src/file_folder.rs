@@ -7,7 +7,10 @@ use bytes::Bytes;
 use vestibule_aws::AwsServer;
 
 use crate::address::ThemesAddress;
+#[cfg(feature = "s3")]
+use crate::bucket::Bucket;
 use crate::files::{FileSet, StorageError};
+use crate::open_storage::storage_at;
 use crate::storage::Storage;
 
 /// Attempts to read a folder that changes meanwhile.
@@ -39,18 +42,18 @@ pub struct FilesVersion(FileSet);
 
 /// The files of a folder, without those of its subfolders and those whose names begin with a dot.
 #[derive(Clone)]
-pub struct FileFolder(Arc<Storage>);
+pub struct FileFolder(Arc<dyn Storage>);
 
 impl FileFolder {
     /// The files at this address. A bucket is connected with the first read, as the AWS environment configures it.
     pub fn at(address: ThemesAddress) -> Self {
-        Self(Arc::new(Storage::at(address)))
+        Self(storage_at(address))
     }
 
     /// The files in a bucket of this server.
     #[cfg(feature = "s3")]
     pub fn on_server(server: AwsServer, address: crate::BucketAddress) -> Self {
-        Self(Arc::new(Storage::on_server(server, address)))
+        Self(Arc::new(Bucket::new(address, Some(server))))
     }
 
     /// Whether the files are in a bucket, which others than the operator of this process may write.

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::ThemeError;
 use crate::asset::is_safe_path;
 use crate::files::{ETag, FileSet, Listing, StorageError};
+use crate::storage::Storage;
 
 /// Permissions of new files, before the umask.
 const FILE_MODE: u32 = 0o666;
@@ -22,84 +24,6 @@ pub(crate) struct Folder(Arc<Path>);
 impl Folder {
     pub(crate) fn new(folder: &Path) -> Self {
         Self(folder.into())
-    }
-
-    pub(crate) fn location(&self, path: &str) -> PathBuf {
-        self.0.join(path)
-    }
-
-    pub(crate) async fn list(&self, folder: &str, max: usize) -> Result<Listing, StorageError> {
-        self.run(folder, move |folder| {
-            let mut files = FileSet::new();
-            // One more shows that there are more.
-            collect(folder, "", &mut files, max + 1)?;
-            let cut_off = files.len() > max;
-            Ok(Listing { files: files.into_iter().take(max).collect(), cut_off })
-        })
-        .await
-    }
-
-    pub(crate) async fn folders(&self, folder: &str) -> Result<Vec<String>, StorageError> {
-        self.run(folder, |folder| {
-            let entries = optional(fs::read_dir(folder))?.into_iter().flatten();
-            // A folder may be a link to one.
-            let named = entries.filter_map(|entry| {
-                let entry = entry.ok()?;
-                if entry.path().is_dir() { entry.file_name().into_string().ok() } else { None }
-            });
-            Ok(named.collect())
-        })
-        .await
-    }
-
-    /// Does not follow links out of the folder.
-    pub(crate) async fn read(
-        &self,
-        folder: &str,
-        path: &str,
-        etag: Option<&ETag>,
-        max: u64,
-    ) -> Result<Option<Bytes>, StorageError> {
-        let (path, etag) = (path.to_owned(), etag.cloned());
-        let read = move |folder: &Path| {
-            let Some(content) = read(folder, &path, max)? else { return Ok(None) };
-            // The file may have changed since it was listed.
-            let now = etag.as_ref().and_then(|_| fs::metadata(folder.join(&path)).ok());
-            if etag == now.as_ref().map(etag_of) { Ok(Some(content)) } else { Err(StorageError::Changed) }
-        };
-        self.blocking(folder, read).await
-    }
-
-    /// Writes a temporary file and gives it its name, unless a file has the name.
-    pub(crate) async fn create(&self, path: String, content: Bytes) -> Result<bool, StorageError> {
-        self.run(&path, move |path| {
-            let folder = path.parent().unwrap_or(path);
-            fs::create_dir_all(folder)?;
-            let permissions = Permissions::from_mode(FILE_MODE);
-            let mut file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder)?;
-            file.write_all(&content)?;
-            match file.persist_noclobber(path) {
-                Ok(_) => Ok(true),
-                Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(false),
-                Err(error) => Err(error.error),
-            }
-        })
-        .await
-    }
-
-    pub(crate) async fn remove(&self, path: String) -> Result<(), StorageError> {
-        self.run(&path, |path| optional(fs::remove_file(path)).map(drop)).await
-    }
-
-    /// Of a link to a folder, only the link is removed.
-    pub(crate) async fn remove_all(&self, folder: String) -> Result<(), StorageError> {
-        let folder = folder.trim_end_matches('/');
-        let remove = |folder: &Path| match optional(fs::symlink_metadata(folder))? {
-            Some(meta) if meta.is_symlink() => fs::remove_file(folder),
-            Some(_) => fs::remove_dir_all(folder),
-            None => Ok(()),
-        };
-        self.run(folder, remove).await
     }
 
     /// Runs file operations on a blocking thread. Errors name the path.
@@ -121,6 +45,91 @@ impl Folder {
         let path = self.location(path);
         let done = tokio::task::spawn_blocking(move || work(&path)).await;
         done.map_err(|error| StorageError::Unavailable(error.to_string()))?
+    }
+}
+
+#[async_trait]
+impl Storage for Folder {
+    fn is_near(&self) -> bool {
+        true
+    }
+
+    fn location(&self, path: &str) -> PathBuf {
+        self.0.join(path)
+    }
+
+    async fn list(&self, folder: &str, max: usize) -> Result<Listing, StorageError> {
+        self.run(folder, move |folder| {
+            let mut files = FileSet::new();
+            // One more shows that there are more.
+            collect(folder, "", &mut files, max + 1)?;
+            let cut_off = files.len() > max;
+            Ok(Listing { files: files.into_iter().take(max).collect(), cut_off })
+        })
+        .await
+    }
+
+    async fn folders(&self, folder: &str) -> Result<Vec<String>, StorageError> {
+        self.run(folder, |folder| {
+            let entries = optional(fs::read_dir(folder))?.into_iter().flatten();
+            // A folder may be a link to one.
+            let named = entries.filter_map(|entry| {
+                let entry = entry.ok()?;
+                if entry.path().is_dir() { entry.file_name().into_string().ok() } else { None }
+            });
+            Ok(named.collect())
+        })
+        .await
+    }
+
+    /// Does not follow links out of the folder.
+    async fn read(
+        &self,
+        folder: &str,
+        path: &str,
+        etag: Option<&ETag>,
+        max: u64,
+    ) -> Result<Option<Bytes>, StorageError> {
+        let (path, etag) = (path.to_owned(), etag.cloned());
+        let read = move |folder: &Path| {
+            let Some(content) = read(folder, &path, max)? else { return Ok(None) };
+            // The file may have changed since it was listed.
+            let now = etag.as_ref().and_then(|_| fs::metadata(folder.join(&path)).ok());
+            if etag == now.as_ref().map(etag_of) { Ok(Some(content)) } else { Err(StorageError::Changed) }
+        };
+        self.blocking(folder, read).await
+    }
+
+    /// Writes a temporary file and gives it its name, unless a file has the name.
+    async fn create(&self, path: String, content: Bytes) -> Result<bool, StorageError> {
+        self.run(&path, move |path| {
+            let folder = path.parent().unwrap_or(path);
+            fs::create_dir_all(folder)?;
+            let permissions = Permissions::from_mode(FILE_MODE);
+            let mut file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder)?;
+            file.write_all(&content)?;
+            match file.persist_noclobber(path) {
+                Ok(_) => Ok(true),
+                Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(false),
+                Err(error) => Err(error.error),
+            }
+        })
+        .await
+    }
+
+    async fn remove(&self, path: String) -> Result<(), StorageError> {
+        self.run(&path, |path| optional(fs::remove_file(path)).map(drop)).await
+    }
+
+    /// Of a link to a folder, only the link is removed.
+    async fn remove_all(&self, folder: String) -> Result<(), StorageError> {
+        let folder = folder.trim_end_matches('/');
+        let remove = |folder: &Path| match optional(fs::symlink_metadata(folder))? {
+            Some(meta) if meta.is_symlink() => fs::remove_file(folder),
+            Some(_) => fs::remove_dir_all(folder),
+            None => Ok(()),
+        };
+        self.run(folder, remove).await
     }
 }
 

@@ -21,6 +21,7 @@ mod folder;
 mod hold;
 mod language;
 mod live;
+mod open_storage;
 mod refresh;
 mod script;
 mod storage;

@@ -39,7 +39,7 @@ pub(crate) struct Pointer {
 
 impl Pointer {
     /// `None` if the theme has no record.
-    pub(crate) async fn read(storage: &Storage, theme: &str) -> Result<Option<Self>, StorageError> {
+    pub(crate) async fn read(storage: &dyn Storage, theme: &str) -> Result<Option<Self>, StorageError> {
         let listing = storage.list(&records_of(theme), LISTED_MAX).await?;
         if listing.cut_off {
             let message = format!("more than {LISTED_MAX} files in {}", records_of(theme));
@@ -55,7 +55,7 @@ impl Pointer {
 
 impl LiveRecord {
     /// The record of a revision; `None` if it was removed.
-    pub(crate) async fn read(storage: &Storage, theme: &str, revision: u64) -> Result<Option<Self>, StorageError> {
+    pub(crate) async fn read(storage: &dyn Storage, theme: &str, revision: u64) -> Result<Option<Self>, StorageError> {
         let record = storage.read(&records_of(theme), &name_of(revision), None, RECORD_MAX).await?;
         record.map(|record| parsed(&record)).transpose()
     }
@@ -69,7 +69,7 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    pub(crate) async fn read(storage: &Storage, theme: &str) -> Result<Self, StorageError> {
+    pub(crate) async fn read(storage: &dyn Storage, theme: &str) -> Result<Self, StorageError> {
         let revision = Pointer::read(storage, theme).await?.map_or(0, |pointer| pointer.revision);
         let records = revisions(revision).filter(|revision| *revision > 0);
         let records = try_join_all(records.map(|revision| LiveRecord::read(storage, theme, revision))).await?;

@@ -77,7 +77,7 @@ pub(crate) enum Pages {
 
 /// Refreshes a theme; again if it changes meanwhile.
 pub(crate) async fn refresh(
-    storage: &Storage,
+    storage: &dyn Storage,
     theme: &str,
     previous: &PreviousResult,
 ) -> Result<RefreshResult, StorageError> {
@@ -91,7 +91,7 @@ pub(crate) async fn refresh(
 }
 
 async fn refresh_once(
-    storage: &Storage,
+    storage: &dyn Storage,
     theme: &str,
     previous: &PreviousResult,
 ) -> Result<RefreshResult, StorageError> {
@@ -104,7 +104,7 @@ async fn refresh_once(
     Ok(RefreshResult::Found(pointer, content, pages))
 }
 
-async fn content(storage: &Storage, theme: &str, pointer: Option<&Pointer>) -> Result<ThemeContent, StorageError> {
+async fn content(storage: &dyn Storage, theme: &str, pointer: Option<&Pointer>) -> Result<ThemeContent, StorageError> {
     let revisions = revisions(pointer.map_or(0, |pointer| pointer.revision));
     let mut found = join_all(revisions.map(|revision| files_at(storage, theme, revision))).await.into_iter();
     let live = found.next().transpose()?.flatten().unwrap_or_default();
@@ -113,7 +113,7 @@ async fn content(storage: &Storage, theme: &str, pointer: Option<&Pointer>) -> R
 }
 
 /// The files that became live with a revision; `None` if the theme was deactivated with it.
-async fn files_at(storage: &Storage, theme: &str, revision: u64) -> Result<Option<Files>, StorageError> {
+async fn files_at(storage: &dyn Storage, theme: &str, revision: u64) -> Result<Option<Files>, StorageError> {
     if revision == 0 {
         let folder = format!("{theme}/");
         let listing = storage.list(&folder, FILES_MAX).await?;
@@ -125,7 +125,7 @@ async fn files_at(storage: &Storage, theme: &str, revision: u64) -> Result<Optio
     Ok(Some(Files { folder: folder_of(theme, &id), set: manifest.files(&id), cut_off: false, is_version: true }))
 }
 
-async fn pages(storage: &Storage, files: &Files, previous: &PreviousResult) -> Result<Pages, StorageError> {
+async fn pages(storage: &dyn Storage, files: &Files, previous: &PreviousResult) -> Result<Pages, StorageError> {
     if files.set.is_empty() {
         return Ok(Pages::Missing);
     }
@@ -146,7 +146,7 @@ async fn pages(storage: &Storage, files: &Files, previous: &PreviousResult) -> R
 }
 
 async fn compile(
-    storage: &Storage,
+    storage: &dyn Storage,
     files: &Files,
     wanted: &TemplateSet,
     known: Option<&CompiledTheme>,
@@ -179,7 +179,7 @@ async fn compile(
 
 /// A template's text: the one in memory if it is current. Errors of the theme's author are returned as such.
 async fn template(
-    storage: &Storage,
+    storage: &dyn Storage,
     files: &Files,
     name: &str,
     known: Option<&CompiledTheme>,

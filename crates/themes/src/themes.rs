@@ -13,10 +13,13 @@ use crate::address::BucketAddress;
 use crate::address::ThemesAddress;
 use crate::asset::Asset;
 use crate::assets::ThemeStorageUnavailable;
+#[cfg(feature = "s3")]
+use crate::bucket::Bucket;
 use crate::cache::ThemeCache;
 use crate::context::Context;
 use crate::error::ThemeError;
 use crate::language::Language;
+use crate::open_storage::storage_at;
 use crate::storage::Storage;
 use crate::templates::render_built_in;
 use crate::view::{ErrorPage, JobPage, PageView};
@@ -46,7 +49,7 @@ impl Themes {
     /// # Panics
     /// For a bucket, outside a Tokio runtime.
     pub fn at(address: ThemesAddress, recheck: Option<Duration>) -> Self {
-        Self::of(Storage::at(address), recheck)
+        Self::of(storage_at(address), recheck)
     }
 
     /// The themes of a folder, as [`Self::at`].
@@ -60,10 +63,10 @@ impl Themes {
     /// Outside a Tokio runtime.
     #[cfg(feature = "s3")]
     pub fn on_server(server: AwsServer, address: BucketAddress, recheck: Option<Duration>) -> Self {
-        Self::of(Storage::on_server(server, address), recheck)
+        Self::of(Arc::new(Bucket::new(address, Some(server))), recheck)
     }
 
-    fn of(storage: Storage, recheck: Option<Duration>) -> Self {
+    fn of(storage: Arc<dyn Storage>, recheck: Option<Duration>) -> Self {
         let is_near = storage.is_near();
         let recheck = recheck.unwrap_or(if is_near { FOLDER_RECHECK } else { BUCKET_RECHECK });
         let cache = Arc::new(ThemeCache::new(storage, recheck));

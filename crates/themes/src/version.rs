@@ -122,7 +122,7 @@ impl Manifest {
     }
 
     /// `None` if the version does not exist or is incomplete.
-    pub(crate) async fn read(storage: &Storage, theme: &str, id: &VersionId) -> Result<Option<Self>, StorageError> {
+    pub(crate) async fn read(storage: &dyn Storage, theme: &str, id: &VersionId) -> Result<Option<Self>, StorageError> {
         let manifest = storage.read(&folder_of(theme, id), MANIFEST, None, MANIFEST_MAX).await?;
         manifest.map(|manifest| parsed(&manifest)).transpose()
     }

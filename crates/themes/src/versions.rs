@@ -33,9 +33,12 @@ use crate::ThemeError;
 #[cfg(feature = "s3")]
 use crate::address::BucketAddress;
 use crate::address::ThemesAddress;
+#[cfg(feature = "s3")]
+use crate::bucket::Bucket;
 use crate::draft::{Draft, ThemeFiles, is_theme_file, max_of};
 use crate::files::{FILES_MAX, StorageError};
 use crate::live::{LiveRecord, Recent, record_path};
+use crate::open_storage::storage_at;
 use crate::storage::Storage;
 use crate::version::{Manifest, ThemeVersion, VERSIONS, VersionId, folder_of, json, manifest_path, versions_of};
 
@@ -105,19 +108,19 @@ pub struct LiveChange {
 /// The versions of the themes at one address. Cheap to clone.
 #[derive(Clone)]
 pub struct ThemeVersions {
-    storage: Arc<Storage>,
+    storage: Arc<dyn Storage>,
 }
 
 impl ThemeVersions {
     /// The themes at this address. The AWS environment configures access to a bucket; no request is sent yet.
     pub fn at(address: ThemesAddress) -> Self {
-        Self { storage: Arc::new(Storage::at(address)) }
+        Self { storage: storage_at(address) }
     }
 
     /// The themes of a bucket on this server.
     #[cfg(feature = "s3")]
     pub fn on_server(server: AwsServer, address: BucketAddress) -> Self {
-        Self { storage: Arc::new(Storage::on_server(server, address)) }
+        Self { storage: Arc::new(Bucket::new(address, Some(server))) }
     }
 
     /// All themes by ID: those with versions, and those that were copied by hand.
@@ -134,7 +137,7 @@ impl ThemeVersions {
     /// # Errors
     /// The storage cannot be read.
     pub async fn is_live(&self, theme: &ThemeId) -> Result<bool, VersionError> {
-        let recent = Recent::read(&self.storage, theme.as_str()).await?;
+        let recent = Recent::read(&*self.storage, theme.as_str()).await?;
         Ok(if recent.revision == 0 { !self.copied(theme).await?.is_empty() } else { recent.live().is_some() })
     }
 
@@ -143,9 +146,9 @@ impl ThemeVersions {
     /// # Errors
     /// The storage cannot be read.
     pub async fn list(&self, theme: &ThemeId) -> Result<VersionList, VersionError> {
-        let recent = Recent::read(&self.storage, theme.as_str()).await?;
+        let recent = Recent::read(&*self.storage, theme.as_str()).await?;
         let versions = self.available(theme, &recent).await?.into_iter().map(|id| async {
-            let manifest = Manifest::read(&self.storage, theme.as_str(), &id).await?;
+            let manifest = Manifest::read(&*self.storage, theme.as_str(), &id).await?;
             Ok::<_, VersionError>(manifest.map(|manifest| manifest.version(id, recent.live())))
         });
         let versions: Vec<_> = stream::iter(versions).buffered(FILES_AT_ONCE).try_collect().await?;
@@ -165,7 +168,7 @@ impl ThemeVersions {
     /// # Errors
     /// The storage cannot be read, or the theme has too many files.
     pub async fn live(&self, theme: &ThemeId) -> Result<Option<ThemeFiles>, VersionError> {
-        let recent = Recent::read(&self.storage, theme.as_str()).await?;
+        let recent = Recent::read(&*self.storage, theme.as_str()).await?;
         if recent.revision > 0 {
             let Some(version) = recent.live() else { return Ok(None) };
             return self.read(theme, version).await.map(Some);
@@ -180,12 +183,12 @@ impl ThemeVersions {
     /// # Errors
     /// The storage cannot be read, or the theme has too many files.
     pub async fn live_paths(&self, theme: &ThemeId) -> Result<Vec<String>, VersionError> {
-        let recent = Recent::read(&self.storage, theme.as_str()).await?;
+        let recent = Recent::read(&*self.storage, theme.as_str()).await?;
         if recent.revision == 0 {
             return self.copied(theme).await;
         }
         let Some(version) = recent.live() else { return Ok(Vec::new()) };
-        let manifest = Manifest::read(&self.storage, theme.as_str(), version).await?;
+        let manifest = Manifest::read(&*self.storage, theme.as_str(), version).await?;
         Ok(manifest.map(|manifest| manifest.paths().cloned().collect()).unwrap_or_default())
     }
 
@@ -261,7 +264,7 @@ impl ThemeVersions {
     }
 
     async fn read_version(&self, theme: &ThemeId, version: &VersionId) -> Result<(Manifest, ThemeFiles), VersionError> {
-        let manifest = Manifest::read(&self.storage, theme.as_str(), version).await?.ok_or(VersionError::NotFound)?;
+        let manifest = Manifest::read(&*self.storage, theme.as_str(), version).await?.ok_or(VersionError::NotFound)?;
         let paths: Vec<_> = manifest.paths().cloned().collect();
         let expected = paths.len();
         let files = self.files(&folder_of(theme.as_str(), version), paths).await?;
@@ -278,7 +281,7 @@ impl ThemeVersions {
     ) -> Result<LiveChange, VersionError> {
         let mut attempts = 1;
         loop {
-            let recent = Recent::read(&self.storage, theme.as_str()).await?;
+            let recent = Recent::read(&*self.storage, theme.as_str()).await?;
             let revision = recent.revision;
             if attempts > ATTEMPTS_MAX || expected.is_some_and(|expected| expected != revision) {
                 return Err(VersionError::Conflict { revision });
@@ -304,7 +307,7 @@ impl ThemeVersions {
         let path = record_path(theme.as_str(), revision);
         let is_created = self.storage.create(path, json(record)?).await?
             // The response of a first attempt may have been lost.
-            || LiveRecord::read(&self.storage, theme.as_str(), revision).await?.as_ref() == Some(record);
+            || LiveRecord::read(&*self.storage, theme.as_str(), revision).await?.as_ref() == Some(record);
         if let Some(oldest) = revision.checked_sub(RECORDS_KEPT_MAX).filter(|_| is_created)
             && let Err(error) = self.storage.remove(record_path(theme.as_str(), oldest)).await
         {
@@ -326,7 +329,7 @@ impl ThemeVersions {
         if ids.len() <= VERSIONS_KEPT_MAX {
             return Ok(());
         }
-        let recent = Recent::read(&self.storage, theme.as_str()).await?;
+        let recent = Recent::read(&*self.storage, theme.as_str()).await?;
         for (displacing, id) in ids.iter().zip(&ids[VERSIONS_KEPT_MAX..]) {
             if displacing.created_at().add_seconds(PRUNE_AFTER) <= now && !recent.names(id) {
                 self.storage.remove(manifest_path(theme.as_str(), id)).await?;

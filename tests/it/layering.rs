@@ -69,7 +69,9 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
             "vestibule-runtime",
             "vestibule-themes",
         ],
-        "vestibule-workload" => &["vestibule-core", "vestibule-estimate", "vestibule-http-client"],
+        "vestibule-workload" => {
+            &["vestibule-core", "vestibule-estimate", "vestibule-http-client", "vestibule-store-redis"]
+        }
         "vestibule-metrics" | "vestibule-purge" => {
             &["vestibule-core", "vestibule-records", "vestibule-runtime", "vestibule-lambda"]
         }

@@ -51,6 +51,12 @@ impl Command {
         Self { name: "FCALL", key, arguments, retry, replicas: 0 }
     }
 
+    /// Reads these sections of `INFO`, from any node.
+    pub(crate) fn info(sections: &[&'static str]) -> Self {
+        let arguments = sections.iter().map(|section| Value::from_static_str(section)).collect();
+        Self { name: "INFO", key: Value::Null, arguments, retry: Retry::Safe, replicas: 0 }
+    }
+
     /// The same, confirmed by this number of replicas.
     pub(crate) fn confirmed_by(self, replicas: u8) -> Self {
         Self { replicas, ..self }

@@ -258,10 +258,9 @@ async fn log_changes(client: Client, fault: Fault, is_first: bool) {
 
 /// Warns once if the server may evict keys, which are positions and settings.
 async fn warn_of_eviction(connection: Arc<Connection>) {
-    let command = Command::new("INFO", vec![Value::from_static_str("memory")], Retry::Safe);
-    let command = Command { key: Value::Null, ..command };
     connection.established().await;
-    let Ok(Value::String(info)) = connection.send(command, Instant::now() + CONNECT_TIMEOUT).await else { return };
+    let deadline = Instant::now() + CONNECT_TIMEOUT;
+    let Ok(Value::String(info)) = connection.send(Command::info(&["memory"]), deadline).await else { return };
     if let Some(policy) = evicting_policy(&info) {
         tracing::warn!(
             policy,

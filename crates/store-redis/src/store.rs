@@ -73,6 +73,15 @@ impl RedisStore {
         Ok(Self { client, clock: options.clock, batcher })
     }
 
+    /// These sections of the server's `INFO`; in a cluster, of any node.
+    ///
+    /// # Errors
+    /// Fails within [`RedisOptions::timeout`] if the server does not answer.
+    pub async fn server_info(&self, sections: &[&'static str]) -> Result<String, StoreError> {
+        let info = self.client.execute(Command::info(sections), Instant::now()).await?;
+        info.convert().map_err(|error| StoreError::Corrupt(format!("INFO: {error}")))
+    }
+
     pub(crate) fn now(&self) -> Value {
         self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0))
     }

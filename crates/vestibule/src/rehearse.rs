@@ -9,7 +9,7 @@ use clap::Args;
 use vestibule_core::settings::Protection;
 use vestibule_workload::report::{Report, RunDescription};
 use vestibule_workload::{
-    EndReason, LoadTest, MeasuredRun, MetricsAddress, Observer, RedisAddress, RunResult, Target, Workload,
+    EndReason, LoadTest, MeasuredRun, MetricsAddress, Observer, RedisServer, RunResult, Target, Workload,
     add_hostile_figures, parse_faults, read_origin_log, summarize, wait_for_lobby,
 };
 
@@ -97,9 +97,9 @@ pub(crate) struct RehearseOptions {
     #[arg(long, env = "VESTIBULE_METRICS_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     metrics_token: Option<String>,
 
-    /// Redis URL, to read memory and command counts from INFO: `redis://127.0.0.1:6379`
+    /// URL of one Redis server, to read memory and command counts from INFO: `redis://127.0.0.1:6379`
     #[arg(long, value_name = "URL")]
-    redis: Option<RedisAddress>,
+    redis: Option<String>,
 
     #[command(flatten)]
     output: OutputOptions,
@@ -120,12 +120,8 @@ async fn run(options: &RehearseOptions) -> anyhow::Result<bool> {
     };
     let metrics =
         options.metrics.as_ref().map(|url| MetricsAddress::new(url, options.metrics_token.clone())).transpose()?;
-    let observer = Observer {
-        redis: options.redis.clone(),
-        metrics,
-        queue: options.queue.clone(),
-        gate_process: options.gate_process,
-    };
+    let redis = options.redis.as_deref().map(RedisServer::connect).transpose().context("--redis")?;
+    let observer = Observer { redis, metrics, queue: options.queue.clone(), gate_process: options.gate_process };
     if options.gate_process.is_some_and(|process| !Path::new(&format!("/proc/{process}/stat")).exists()) {
         bail!(
             "--gate-process: no such process on this machine, or its CPU time cannot be read: use the ID of a gate that runs here"

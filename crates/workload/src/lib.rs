@@ -29,7 +29,7 @@ pub use hostile::{
 };
 pub use http::{LobbyError, Target, TargetCheckError, TargetError, wait_for_lobby};
 pub use load_test::{EndReason, LoadTest, Progress, RunResult};
-pub use observe::{MetricsAddress, Observation, ObserveError, Observer, RedisAddress};
+pub use observe::{MetricsAddress, Observation, ObserveError, Observer, RedisServer};
 pub use origin_log::{OriginCounts, read_origin_log};
 pub use request_stats::{RequestStats, StreamStats};
 pub use sim_time::SimTime;

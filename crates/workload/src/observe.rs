@@ -13,7 +13,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 pub use metrics::MetricsAddress;
 pub(crate) use process::cpu_us;
-pub use redis::RedisAddress;
+pub use redis::RedisServer;
 
 /// Interval of the samples.
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(2);
@@ -22,8 +22,13 @@ const SAMPLE_INTERVAL: Duration = Duration::from_secs(2);
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
     /// Of Redis.
-    #[error("{0:?} is not a valid Redis URL: use redis://HOST:PORT, with :PASSWORD@ before the host if needed")]
-    Redis(String),
+    #[error(transparent)]
+    Redis(#[from] vestibule_store_redis::AddressError),
+    /// Of a Redis Cluster.
+    #[error(
+        "each node of a Redis Cluster has figures of its own: use the address of one node, such as redis://HOST:PORT"
+    )]
+    Cluster,
     /// Of metrics.
     #[error("{0:?} is not a valid metrics URL: use http:// or https://, such as http://127.0.0.1:8081/metrics")]
     Metrics(String),
@@ -39,7 +44,7 @@ pub enum ObserveError {
 #[derive(Debug, Clone, Default)]
 pub struct Observer {
     /// The store.
-    pub redis: Option<RedisAddress>,
+    pub redis: Option<RedisServer>,
     /// The metrics of the gate.
     pub metrics: Option<MetricsAddress>,
     /// The queue ID, if the metrics have several queues.
@@ -160,7 +165,7 @@ impl ObservationBuilder {
             self.add(0, sample, observer.redis.is_none());
         }
         if let Some(redis) = &observer.redis {
-            let sample = redis.sample().await;
+            let sample = Box::pin(redis.sample()).await;
             self.add(1, sample, true);
         }
     }

@@ -66,7 +66,8 @@ async fn invalid_input_states_what_is_valid() {
         &["unknown figure \"speed\"; valid figures are over_admission"],
     )
     .await;
-    refused(&["rehearse", gate, "--redis", "10.0.0.5"], &["redis://HOST:PORT"]).await;
+    refused(&["rehearse", gate, "--redis", "10.0.0.5"], &["--redis: the address of Redis takes redis://"]).await;
+    refused(&["rehearse", gate, "--redis", "redis-cluster://a:1"], &["--redis: each node of a Redis Cluster"]).await;
     refused(&["rehearse", gate, "--metrics", "here"], &["is not a valid metrics URL"]).await;
     refused(&["rehearse", gate, "--faults", "none.txt"], &["--faults: cannot read none.txt"]).await;
     refused(&["plan"], &["--quota"]).await;

@@ -66,6 +66,7 @@ message_codes! {
         NoWebhook("no_webhook", "This job queue delivers no webhook events. Set its webhook first."),
         JobQueueNotEmpty("job_queue_not_empty", "The job queue has jobs or dead letters. Wait until they have run, or drain it and delete its dead letters."),
         PullNotSupported("pull_not_supported", "Jobs of this job queue cannot be received: its target is not pull."),
+        TooManyReceives("too_many_receives", "Too many requests wait for jobs. Repeat the request after the seconds of Retry-After. To receive what is due now, omit wait_seconds."),
         LeaseEnded("lease_ended", "The lease has ended, or the receipt handle is wrong. Unless an earlier request settled the job, it may be received again."),
         JobLeased("job_leased", "The job runs and can no longer be canceled."),
         JobFinished("job_finished", "The job is completed or a dead letter, so there is nothing to cancel. Dead letters can be deleted."),

@@ -22,8 +22,8 @@ use crate::queue_settings::QueueSettings;
 
 /// Media type of error responses.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
-/// Seconds after which to try again while a service is unavailable.
-const STORE_RETRY: u64 = 1;
+/// Seconds after which to try again while a service is unavailable, or has no place for another request.
+const SOON: u64 = 1;
 
 /// Why a request failed.
 #[derive(Debug)]
@@ -89,6 +89,7 @@ pub(crate) enum Problem {
     OtherRevision(u64),
     ConfirmationRequired(Box<Confirmation>),
     TooManyStreams,
+    TooManyReceives,
     ThemeInvalid(Vec<FieldError>),
     ThemeStorageUnavailable(String),
     Store(StoreError),
@@ -275,6 +276,7 @@ impl Problem {
                 Code::ConfirmationRequired.with("consequence", wanted.message.0.clone()),
             ),
             Self::TooManyStreams => (StatusCode::SERVICE_UNAVAILABLE, Code::TooManyStreams.into()),
+            Self::TooManyReceives => (StatusCode::TOO_MANY_REQUESTS, Code::TooManyReceives.into()),
             Self::ThemeInvalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, Code::ThemeInvalid.into()),
             Self::ThemeStorageUnavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::ThemeStorageUnavailable.into()),
             Self::Store(StoreError::Corrupt(_)) => (StatusCode::INTERNAL_SERVER_ERROR, Code::DataUnreadable.into()),
@@ -301,8 +303,10 @@ impl Problem {
         match self {
             Self::RateLimited(seconds) | Self::TooManyChanges { seconds, .. } => Some(*seconds),
             Self::Store(StoreError::Corrupt(_)) => None,
-            Self::Store(_) | Self::ThemeStorageUnavailable(_) | Self::TooManyStreams => Some(STORE_RETRY),
-            Self::Job(refusal) if refusal.response().0 == StatusCode::SERVICE_UNAVAILABLE => Some(STORE_RETRY),
+            Self::Store(_) | Self::ThemeStorageUnavailable(_) | Self::TooManyStreams | Self::TooManyReceives => {
+                Some(SOON)
+            }
+            Self::Job(refusal) if refusal.response().0 == StatusCode::SERVICE_UNAVAILABLE => Some(SOON),
             _ => None,
         }
     }

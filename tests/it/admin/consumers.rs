@@ -14,7 +14,7 @@ use super::job_queues;
 on_memory! {
     jobs_are_received_and_settled_one_by_one,
     receive_waits_for_a_job,
-    too_many_receives_do_not_wait,
+    too_many_waiting_receives_are_refused,
     jobs_of_a_lost_request_return_at_once,
     payloads_stay_as_they_were_written,
     only_jobs_to_pull_can_be_received,
@@ -130,17 +130,24 @@ async fn receive_waits_for_a_job(backoffice: Backoffice) {
     assert!(received.is_empty(), "a paused job queue starts nothing: {received:?}");
 }
 
-async fn too_many_receives_do_not_wait(backoffice: Backoffice) {
+async fn too_many_waiting_receives_are_refused(backoffice: Backoffice) {
     let mut root = open(&backoffice).await;
     let mut consumers: Vec<_> = (0..20).map(|_| backoffice.root()).collect();
     let waiting = join_all(consumers.iter_mut().map(|consumer| receive(consumer, 20)));
     let one_more = async {
         sleep(Duration::from_millis(300)).await;
-        timeout(Duration::from_secs(10), receive(&mut root, 20)).await
+        let address = format!("{QUEUE}/receive");
+        let refused = root.post(&address, json!({ "wait_seconds": 20 }));
+        let refused = timeout(Duration::from_secs(10), refused).await.expect("it is answered at once");
+        assert!(receive(&mut root, 0).await.is_empty(), "one that does not wait is served");
+        refused
     };
     tokio::select! {
         _ = waiting => panic!("those within the limit wait"),
-        received = one_more => assert!(received.expect("it is answered at once").is_empty()),
+        refused = one_more => {
+            refused.assert_code("too_many_receives");
+            assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (429, Some("1")));
+        }
     }
     sleep(Duration::from_millis(500)).await;
     assert!(timeout(Duration::from_secs(1), receive(&mut root, 20)).await.is_err(), "the others have ended");

@@ -166,12 +166,13 @@ async fn find_leased<'a>(admin: &'a Admin, principal: &Principal, id: &str) -> R
 ///
 /// Leases jobs to the consumer for `timeout` seconds of the job queue. What is not acknowledged, extended or failed by then is
 /// a failed attempt, and is received again. Without a job that is due, the request waits up to `wait_seconds`. Up to 200 requests
-/// wait at a time, and 20 of an operator; others are answered at once.
+/// with `wait_seconds` are served at a time, and 20 of an operator.
 #[utoipa::path(post, path = "/job-queues/{job_queue}/receive", tag = "job queues",
     request_body = ReceiveRequest,
     responses((status = 200, description = "The jobs; none if none was due in time", body = ReceivedJobs),
         (status = 404, description = "`unknown_job_queue`"),
-        (status = 409, description = "`pull_not_supported`: the target is not `pull`")))]
+        (status = 409, description = "`pull_not_supported`: the target is not `pull`"),
+        (status = 429, description = "`too_many_receives`: no job was leased; repeat the request after `Retry-After`")))]
 pub(crate) async fn receive_jobs(
     State(admin): State<Admin>,
     principal: Principal,
@@ -181,8 +182,13 @@ pub(crate) async fn receive_jobs(
     let (job_queues, cached) = find_pulled(&admin, &principal, &id).await?;
     let ReceiveRequest { max_jobs, wait_seconds } = body.read().await?;
     let job_queues = job_queues.clone();
-    let open = if wait_seconds > 0 { admin.waiting_receives.begin(&principal.operator) } else { None };
-    let wait = open.map(|open| Wait { seconds: wait_seconds, _open: open });
+    let wait = match wait_seconds {
+        0 => None,
+        seconds => {
+            let open = admin.waiting_receives.begin(&principal.operator).ok_or(Problem::TooManyReceives)?;
+            Some(Wait { seconds, _open: open })
+        }
+    };
     let (answer, received) = oneshot::channel();
     // A task of its own ends what it has begun if the client goes away meanwhile.
     tokio::spawn(async move { receive(&job_queues, cached, max_jobs as usize, wait, answer).await });

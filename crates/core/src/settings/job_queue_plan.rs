@@ -1,7 +1,7 @@
 //! What applying a document would change in job queues.
 
-use super::Tenant;
 use super::field_change::{FieldChange, differences};
+use super::{Document, Tenant};
 use crate::fields::Field as _;
 use crate::fields::{Bounded, FieldError, FieldErrorCode, Reader, Reading};
 use crate::jobs::{JobQueueId, JobQueueSettings, SigningSecret};
@@ -184,12 +184,10 @@ impl JobQueuePlan {
         self.changed.is_empty() && self.removed.is_empty()
     }
 
-    /// Why a tenant cannot have the new job queues.
+    /// Why a tenant cannot have the new job queues besides those that exist.
     pub(super) fn too_many_of(&self, tenant: &Tenant) -> Option<FieldError> {
         let created = self.changed.iter().find(|it| it.replaces == 0 && it.settings.tenant == tenant.id)?;
-        let count = self.after.iter().filter(|it| it.tenant == tenant.id).count();
-        let fault = tenant.job_queue_count_refusal(count)?;
-        Some(FieldError::new("tenant", fault).within(&created.settings.id))
+        count_refusal(tenant, &self.after, &created.settings)
     }
 
     /// Handlers that a tenant's list does not allow, of job queues that are written and of those that stay, as
@@ -198,6 +196,20 @@ impl JobQueuePlan {
         let written = self.changed.iter().map(|change| &change.settings);
         job_queues_outside(tenant, written.chain(&self.kept))
     }
+}
+
+/// Why the tenants of a document cannot have its job queues.
+pub(super) fn too_many_job_queues(document: &Document) -> impl Iterator<Item = FieldError> {
+    document.tenants.iter().filter_map(|tenant| {
+        let last = document.job_queues.iter().rfind(|it| it.tenant == tenant.id)?;
+        count_refusal(tenant, &document.job_queues, last)
+    })
+}
+
+/// Why a tenant cannot have its share of these job queues, as an error of `named`.
+fn count_refusal(tenant: &Tenant, all: &[JobQueueSettings], named: &JobQueueSettings) -> Option<FieldError> {
+    let count = all.iter().filter(|it| it.tenant == tenant.id).count();
+    Some(FieldError::new("tenant", tenant.job_queue_count_refusal(count)?).within(&named.id))
 }
 
 /// Handlers of a tenant's job queues that its list does not allow, as `job queue.field`.

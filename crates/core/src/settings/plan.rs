@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::draws::complete_draws;
 use super::field_change::{FieldChange, differences};
 use super::invitation::complete_invitations;
-use super::job_queue_plan::{JobQueuePlan, StoredJobQueue};
+use super::job_queue_plan::{JobQueuePlan, StoredJobQueue, too_many_job_queues};
 use super::{
     Document, LobbyChange, SaltPolicy, Settings, Tenant, affected_lobbies, keep_open_lobbies, settle_removed_beacons,
 };
@@ -95,6 +95,9 @@ pub struct PlanOptions<'a> {
     pub last_applied: Option<&'a Document>,
     /// Job queues that are removed if the document does not contain them, whatever happens to such queues.
     pub removed_job_queues: &'a [JobQueueId],
+    /// Whether the limits of tenants count the job queues that exist, too, and refuse only new ones. A settings file is trusted: its own
+    /// tenants and job queues alone decide whether it can be applied, so that nothing else keeps a process from starting.
+    pub counts_existing_job_queues: bool,
 }
 
 /// Why a queue keeps its stored state.
@@ -166,6 +169,9 @@ impl Plan {
     /// Compares a document with the stored settings.
     pub fn of(stored: &StoredSettings, document: Document, options: &PlanOptions<'_>) -> Self {
         let mut plan = Self::default();
+        if !options.counts_existing_job_queues {
+            plan.invalid.extend(too_many_job_queues(&document));
+        }
         let listed: HashSet<QueueId> = document.queues.iter().map(|queue| queue.id.clone()).collect();
         for tenant in document.tenants {
             plan.add_tenant(stored, tenant, options);
@@ -183,7 +189,9 @@ impl Plan {
         let mut job_queues = JobQueuePlan::of(readable, unreadable, document.job_queues, last, is_removed);
         job_queues.keep_in_use(|it| plan.all_queues_after().any(|queue| queue.holds_orders_in(it)));
         plan.invalid.append(&mut job_queues.invalid);
-        plan.invalid.extend(plan.tenants_after.iter().filter_map(|tenant| job_queues.too_many_of(tenant)));
+        if options.counts_existing_job_queues {
+            plan.invalid.extend(plan.tenants_after.iter().filter_map(|tenant| job_queues.too_many_of(tenant)));
+        }
         plan.job_queues = job_queues;
         plan.kept.sort_by(|one, other| one.0.cmp(&other.0));
         plan

@@ -192,6 +192,7 @@ pub(super) async fn plan_import(admin: &Admin, document: Document, remove: bool)
             removed_job_queues: &[],
             sale_keys: Some(&admin.sale_keys),
             salts: SaltPolicy::Random,
+            counts_existing_job_queues: true,
         },
     );
     if !plan.invalid.is_empty() {

@@ -276,3 +276,38 @@ fn lists_of_a_tenant_must_allow_queues_that_stay() {
     let plan = Plan::of(&stored(&[("tour", 1)]), wanted, &PlanOptions::default());
     assert_eq!(plan.outside().iter().map(|it| it.field.as_str()).collect::<Vec<_>>(), ["tour.hosts[0]"]);
 }
+
+#[test]
+fn settings_file_is_not_refused_for_job_queues_that_it_does_not_contain() {
+    let document = |most: u64, ids: &[&str]| {
+        let job_queue = |id: &&str| json!({ "id": id, "tenant": "acme", "target": { "kind": "pull" } });
+        let job_queues: Vec<_> = ids.iter().map(job_queue).collect();
+        let tenant = json!({ "id": "acme", "name": "Acme", "max_job_queues": most });
+        parse_settings_document(&json!({ "tenants": [tenant], "job_queues": job_queues })).unwrap()
+    };
+    let stored = |most: u64, ids: &[&str]| {
+        let Document { tenants, job_queues, .. } = document(most, ids);
+        let stored = |settings| StoredJobQueue { settings, revision: 1, retired_secret: None, restored_from: None };
+        StoredSettings {
+            tenants,
+            job_queues: job_queues.into_iter().map(stored).collect(),
+            ..StoredSettings::default()
+        }
+    };
+    let is_refused_by = |options: &PlanOptions<'_>, stored: &StoredSettings, document: Document| {
+        !Plan::of(stored, document, options).invalid.is_empty()
+    };
+    let (file, api) =
+        (PlanOptions::default(), PlanOptions { counts_existing_job_queues: true, ..PlanOptions::default() });
+    let is_refused = |stored: &StoredSettings, document| is_refused_by(&file, stored, document);
+    // Operators of the tenant have created others, and the limit was lowered in the dashboard.
+    let others = stored(1, &["mails", "theirs", "other"]);
+    assert!(!is_refused(&others, document(2, &["mails", "new"])), "only those of the file count, by its limit");
+    // As `check` does, which knows nothing that is stored: a loss of data changes nothing.
+    for known in [&[][..], &["mails", "new"]] {
+        assert!(is_refused(&stored(2, known), document(1, &["mails", "new"])), "more than the file allows: {known:?}");
+    }
+    assert!(!is_refused_by(&api, &others, document(4, &["mails", "new"])), "four in all");
+    assert!(is_refused_by(&api, &others, document(3, &["mails", "new"])), "all that exist count");
+    assert!(!is_refused_by(&api, &others, document(1, &["mails"])), "those that exist stay");
+}

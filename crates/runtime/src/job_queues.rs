@@ -19,8 +19,8 @@ use tracing::warn;
 use vestibule_core::fields::joined;
 use vestibule_core::hex;
 use vestibule_core::jobs::{
-    BackendResult, Detail, Enqueued, JobBackend, JobId, JobQueueId, JobQueueSettings, JobState, JobStore, JobView,
-    NewJob,
+    BackendResult, Detail, Enqueued, JobBackend, JobBackendError, JobId, JobQueueId, JobQueueSettings, JobState,
+    JobStore, JobView, NewJob,
 };
 use vestibule_core::settings::{StoredJobQueue, StoredSettings, Tenant};
 use vestibule_core::store::{SettingsStore, StoreError};
@@ -186,9 +186,15 @@ impl JobQueues {
     /// Enqueues jobs and wakes the worker of this process.
     ///
     /// # Errors
-    /// Returns the backend's error. The jobs may or may not have been enqueued.
+    /// Returns the backend's error. Unless it is [`JobBackendError::NotSent`], the jobs may or may not have been enqueued.
     pub async fn enqueue(&self, settings: &JobQueueSettings, jobs: Vec<NewJob>) -> BackendResult<Vec<Enqueued>> {
         let enqueued = self.backend.enqueue(settings, jobs).await?;
+        // The backend has learned of a removal, but not of the job queue that was created since.
+        if enqueued.contains(&Enqueued::Removed) && matches!(self.read(&settings.id).await, Ok(Some(_))) {
+            let accepts = self.job_store().create(settings).await;
+            let reason = accepts.map_or_else(|error| error.to_string(), |()| "it accepts jobs again".to_owned());
+            return Err(JobBackendError::NotSent(format!("a job queue of this name was removed: {reason}")));
+        }
         if enqueued.contains(&Enqueued::Accepted) {
             self.wake(&settings.id).notify_one();
         }

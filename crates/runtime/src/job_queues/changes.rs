@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tracing::warn;
 use vestibule_core::jobs::{
-    BackendResult, JobBackendError, JobQueueId, JobQueueSettings, JobTargetKind, REMOVED_SECONDS, SigningSecret,
+    BackendResult, JobBackendError, JobQueueId, JobQueueSettings, JobTargetKind, SigningSecret,
 };
 use vestibule_core::settings::{JobQueueChange, JobQueuePlan, StoredJobQueue};
 use vestibule_core::store::StoreError;
@@ -118,10 +118,10 @@ impl JobQueues {
         Ok(())
     }
 
-    /// Lets the backend accept jobs of a job queue that was removed before.
+    /// Lets the backend accept jobs of a job queue that was removed before. If that fails, [`JobQueues::enqueue`] does it.
     async fn accept_jobs(&self, settings: &JobQueueSettings) {
         if let Err(error) = self.job_store().create(settings).await {
-            warn!(job_queue = %settings.id, %error, seconds = REMOVED_SECONDS, "the job queue accepts no jobs yet, as it was removed");
+            warn!(job_queue = %settings.id, %error, "a removed job queue is created again; the first request to enqueue jobs will fail");
         }
     }
 

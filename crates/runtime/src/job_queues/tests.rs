@@ -1,6 +1,6 @@
 use serde_json::json;
 use vestibule_core::fields::Object as _;
-use vestibule_core::jobs::{JobId, Payload, WebhookEvent, WebhookEventType, WebhookSubject};
+use vestibule_core::jobs::{JobBackendError, JobId, Payload, WebhookEvent, WebhookEventType, WebhookSubject};
 use vestibule_core::settings::{Document, JobQueuePlan, Plan, PlanOptions, StoredSettings, Unlisted};
 use vestibule_core::{Micros, SystemClock};
 use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
@@ -99,6 +99,28 @@ async fn lost_job_queues_are_restored_and_removed_ones_are_not() {
     other.read(&mails.id).await.unwrap();
     assert!(lose().await);
     assert!(other.read(&mails.id).await.unwrap().is_some(), "it exists again, so it was lost");
+}
+
+#[tokio::test]
+async fn job_queue_that_exists_accepts_jobs_again() {
+    let job_queues = fixture().await;
+    let mails = job_queue("mails");
+    let payload = Payload { content_type: "text/plain".to_owned(), bytes: b"hello".to_vec() };
+    let enqueue = async || job_queues.enqueue(&mails, vec![NewJob::new(JobId::random(), payload.clone())]).await;
+    job_queues.execute(&plan(&job_queues, std::slice::from_ref(&mails)).await).await.unwrap();
+    // A process that has removed a job queue of this name is late, or the backend was away when the job queue was created again.
+    assert!(job_queues.job_store().remove(&mails).await.unwrap());
+    let refused = enqueue().await;
+    assert!(
+        matches!(refused, Err(JobBackendError::NotSent(_))),
+        "nothing is queued, and it is worth trying again: {refused:?}"
+    );
+    assert_eq!(enqueue().await.unwrap(), [Enqueued::Accepted]);
+    let backend = job_queues.backend().clone();
+    let drained = backend.store().drain(&mails).await.unwrap();
+    assert_eq!(drained.canceled, 1);
+    assert_eq!(job_queues.execute(&plan(&job_queues, &[]).await).await.unwrap().removed.len(), 1);
+    assert_eq!(enqueue().await.unwrap(), [Enqueued::Removed], "it does not exist any more");
 }
 
 #[tokio::test]

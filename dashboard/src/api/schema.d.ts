@@ -2400,7 +2400,7 @@ export interface components {
             ended_at: number;
             /**
              * @description Why it failed: `status`, `permanent`, `timeout`, `connection`, `address_refused`, `lease_expired`, `reported` by
-             *     a consumer, `expired` or `canceled`; `null` if it succeeded.
+             *     a consumer, `expired`, `canceled` or `payload_lost`; `null` if it succeeded.
              */
             reason?: string | null;
             /**

@@ -8,6 +8,7 @@ mod faults;
 pub(super) mod fixture;
 mod groups;
 mod held;
+mod lost_keys;
 mod messages;
 mod operating;
 mod property;

@@ -101,6 +101,8 @@ pub enum FailureReason {
     Expired,
     /// An operator canceled the held order before it was sent.
     Canceled,
+    /// The backend has lost the payload, so that nothing can run the job.
+    PayloadLost,
 }
 
 /// A failed call.

@@ -19,7 +19,7 @@ use vestibule_core::{Clock, ManualClock};
 use vestibule_store_redis::{JobRegistry, RedisJobs, RedisOptions, Start};
 use vestibule_tests::{Cluster, Redis, TcpProxy, wait_until};
 
-use super::fixture::{JOB_BYTES, START, job, number_of, random_id, settings_of};
+use super::fixture::{START, job, number_of, random_id, settings_of};
 
 /// The timeout of operations that are to fail.
 const TIMEOUT: Duration = Duration::from_millis(300);
@@ -356,34 +356,6 @@ async fn unreachable_redis_is_certainly_not_asked() {
         let outcome = enqueue().await;
         assert!(matches!(outcome, Err(JobBackendError::NotSent(_))), "{outcome:?}");
     }
-}
-
-/// The key of the records was evicted or deleted.
-#[tokio::test]
-async fn lost_records_are_forgotten() {
-    let redis = Redis::shared().await;
-    let (jobs, settings) = (backend(&redis.url(), PATIENCE, None), fifo());
-    let new = |numbers: std::ops::Range<u64>| numbers.map(|number| job(number, Some("a"))).collect::<Vec<_>>();
-    jobs.enqueue(&settings, new(0..3)).await.unwrap();
-    let lease = jobs.receive(&settings, 1).await.unwrap().jobs[0].lease;
-    let lose = async || {
-        let key = format!("vestibule:{{jobs:{}:{}}}:jobs", settings.tenant, settings.id);
-        assert_eq!(redis.command(&["DEL", &key]).await.integer(), 1);
-    };
-    lose().await;
-    let answers = jobs.enqueue(&settings, new(0..2)).await.unwrap();
-    assert_eq!(answers, [Enqueued::Accepted; 2], "they are no duplicates of jobs that never run");
-    assert_eq!(jobs.settle(&settings, vec![acknowledged(lease)]).await.unwrap(), [Settled::NotLeased]);
-    let stats = jobs.store().stats(&settings).await.unwrap();
-    assert_eq!((stats.waiting, stats.running, stats.bytes), (2, 0, 2 * JOB_BYTES));
-    for number in 0..2 {
-        let received = jobs.receive(&settings, 10).await.unwrap().jobs;
-        assert_eq!(received.iter().map(|job| number_of(job.lease.job)).collect::<Vec<_>>(), [number]);
-        jobs.settle(&settings, vec![acknowledged(received[0].lease)]).await.unwrap();
-    }
-    jobs.enqueue(&settings, new(5..7)).await.unwrap();
-    lose().await;
-    assert!(jobs.store().remove(&settings).await.unwrap());
 }
 
 /// F13 at the backend: the reply of an enqueue is lost, and the call is sent again over another connection.

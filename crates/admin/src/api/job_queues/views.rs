@@ -260,7 +260,7 @@ pub(crate) struct JobAttempt {
     /// When it ended, in seconds since 1970.
     ended_at: u64,
     /// Why it failed: `status`, `permanent`, `timeout`, `connection`, `address_refused`, `lease_expired`, `reported` by
-    /// a consumer, `expired` or `canceled`; `null` if it succeeded.
+    /// a consumer, `expired`, `canceled` or `payload_lost`; `null` if it succeeded.
     #[schema(value_type = Option<String>)]
     reason: Option<FailureReason>,
     /// Status of the response.

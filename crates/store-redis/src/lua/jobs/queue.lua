@@ -44,6 +44,9 @@ do
 
   local NUMBERS = '>ddddddddddd'
 
+  -- A member of `ready` that is never due. So `ready` exists while there are jobs, unless it is lost.
+  jobs.SENTINEL = ''
+
   -- What precedes a member of `groups` whose message has not arrived. No name of a group begins with it.
   jobs.WITHOUT_MESSAGE = '\0'
 
@@ -138,6 +141,11 @@ do
   -- The instant this many seconds ago, as text.
   local function ago(seconds)
     return whole(now - seconds * SECOND)
+  end
+
+  -- The number of jobs in `ready`, which also has the sentinel.
+  local function count_ready()
+    return call('ZCARD', READY) - 1
   end
 
   -- Up to `most` turns with scores up to this text, the oldest first.
@@ -478,6 +486,53 @@ do
     if not settings.by_message then generation = math.max(generation + 1, now) end
   end
 
+  -- Puts all jobs into their sets again, as their records say. Jobs that wait for a retry are due now, since only `ready` knows when it
+  -- was due.
+  local function rebuild()
+    local cursor, first_ones = '0', {}
+    local function ready_again(turn, record)
+      if not record.since then
+        defer('ZADD', READY, whole(record.failed_attempts and now or record.due or record.enqueued_at), turn)
+      end
+    end
+    defer('ZADD', READY, '+inf', jobs.SENTINEL)
+    repeat
+      local found = call('HSCAN', RECORDS, cursor, 'COUNT', '1000')
+      cursor = found[1]
+      for i = 1, #found[2], 2 do
+        local record = unpack_record(found[2][i + 1])
+        local turn, group = turn_of(found[2][i], record), record.group
+        local has_arrived = not settings.by_message or record.has_arrived
+        if record.ended_at then
+          defer('ZADD', record.reason and DEAD or COMPLETED, whole(record.ended_at), turn)
+        else
+          defer('ZADD', UNFINISHED, whole(record.enqueued_at), turn)
+          if record.since then call('ZADD', LEASED, 'NX', whole(now + settings.lease_seconds * SECOND), turn) end
+          if group then defer('ZADD', GROUPS, '0', (has_arrived and '' or jobs.WITHOUT_MESSAGE) .. group .. '\0' .. turn) end
+          if has_arrived and not group then ready_again(turn, record) end
+          if has_arrived and group and (not first_ones[group] or record.sequence < first_ones[group].record.sequence) then
+            first_ones[group] = { turn = turn, record = record }
+          end
+        end
+      end
+    until cursor == '0'
+    for _, first in pairs(first_ones) do ready_again(first.turn, first.record) end
+    flush()
+  end
+
+  -- Repairs a job queue that has lost a key, because it was evicted or deleted. O(1) unless one is lost. `receive` notices lost payloads.
+  local function repair()
+    if call('EXISTS', RECORDS) == 0 then
+      if call('EXISTS', UNFINISHED, COMPLETED, DEAD) > 0 then forget_lost() end
+    elseif call('EXISTS', READY) == 0 then
+      rebuild()
+    elseif call('EXISTS', UNFINISHED) == 1 then
+      if settings.is_fifo and call('EXISTS', GROUPS) == 0 then rebuild() end
+    elseif call('ZCARD', READY) > 1 or call('EXISTS', LEASED, GROUPS) > 0 then
+      rebuild()
+    end
+  end
+
   -- Begins an operation.
   function jobs.begin(keys, args)
     begin_clock(args)
@@ -489,7 +544,8 @@ do
     before = state[1]
     unpack_numbers(before)
     counts, accepted, stored, records, deferred = {}, {}, nil, {}, {}
-    if call('EXISTS', RECORDS) == 0 and call('EXISTS', UNFINISHED, COMPLETED, DEAD) > 0 then forget_lost() end
+    -- While jobs are unfinished, all of these exist.
+    if call('EXISTS', RECORDS, READY, UNFINISHED, GROUPS) < (settings.is_fifo and 4 or 3) then repair() end
     -- J13: since when messages of a paused job queue wait. Every operation sees whether it is paused.
     held_since = settings.by_message and settings.paused and math.min(held_since > 0 and held_since or now, now) or 0
     -- J13: the pause of an operator takes the place of one that a handler asked for.
@@ -548,6 +604,7 @@ do
   local function append(id, record, due)
     local turn = turn_of(id, record)
     defer('ZADD', UNFINISHED, whole(record.enqueued_at), turn)
+    defer('ZADD', READY, '+inf', jobs.SENTINEL)
     if settings.by_message then
       record.message, record.has_arrived, record.has_copies = record.message or sequence, nil, nil
       if record.group then call('ZADD', GROUPS, '0', jobs.WITHOUT_MESSAGE .. record.group .. '\0' .. turn) end
@@ -751,27 +808,36 @@ do
     record.since, record.sent, record.receive_count = now, nil, (record.receive_count or 0) + 1
   end
 
-  -- Leases up to `max` jobs that are due. Returns when the next one can start, 1 if RECEIVE_BYTES left some out, else 0, and of each
+  -- Leases up to `max` jobs that are due. One whose payload is lost becomes a dead letter, so that it holds up no others. Returns when the next one can start, 1 if RECEIVE_BYTES left some out, else 0, and of each
   -- job ID, record and payload.
   function jobs.receive(max)
     if paused_until <= now then paused_until = 0 end
     local ids, turns, found, has_more = take_first(max)
-    local reply = {}
+    local reply = { -1, has_more }
     if ids[1] then
       local leases, changed, payloads = {}, {}, call('HMGET', PAYLOADS, unpack(ids))
       local until_time = whole(now + settings.lease_seconds * SECOND)
-      for i, id in ipairs(ids) do
-        received(found[i])
-        leases[2 * i - 1], leases[2 * i] = until_time, turns[i]
-        changed[2 * i - 1], changed[2 * i] = id, cmsgpack.pack(found[i])
-        reply[3 * i], reply[3 * i + 1], reply[3 * i + 2] = id, changed[2 * i], payloads[i]
-      end
       call('ZREM', READY, unpack(turns))
-      call('ZADD', LEASED, unpack(leases))
-      call('HSET', RECORDS, unpack(changed))
+      for i, id in ipairs(ids) do
+        local record = found[i]
+        if payloads[i] then
+          received(record)
+          leases[#leases + 1], leases[#leases + 2] = until_time, turns[i]
+          changed[#changed + 1], changed[#changed + 2] = id, cmsgpack.pack(record)
+          reply[#reply + 1], reply[#reply + 2], reply[#reply + 3] = id, changed[#changed], payloads[i]
+        else
+          leave(record, turns[i])
+          drop_payload(id, record)
+          dead_letter(id, record, turns[i], 'payload_lost')
+        end
+      end
+      if leases[1] then
+        call('ZADD', LEASED, unpack(leases))
+        call('HSET', RECORDS, unpack(changed))
+      end
     end
     local due = next_due()
-    reply[1], reply[2] = due == math.huge and -1 or due, has_more
+    reply[1] = due == math.huge and -1 or due
     return reply
   end
 
@@ -841,7 +907,7 @@ do
       return math.min(paused_until, now + math.floor(math.max(jobs.SLOT_WAIT_MAX * SECOND, share)))
     end
     if call('ZCARD', LEASED) >= settings.concurrency then
-      local turns = call('ZCARD', READY) / settings.concurrency
+      local turns = count_ready() / settings.concurrency
       return now + math.floor(math.max(math.min(math.max(turns, 1), jobs.SLOT_WAIT_MAX) * SECOND, share))
     end
     return start_by_rate(id, record, turn, due)
@@ -978,7 +1044,7 @@ do
     if rank then return rank end
     -- It waits for its group: it is due after the jobs that are ready now. The first one of its group is among them, or runs.
     local before = call('ZLEXCOUNT', GROUPS, '[' .. record.group .. '\0', '(' .. record.group .. '\0' .. turn)
-    return call('ZCARD', READY) + before - 1
+    return count_ready() + before - 1
   end
 
   -- Adds to a reply the state of a job, when it is due or -1, the number of jobs ahead of it or -1, its record, the last response
@@ -1116,7 +1182,7 @@ do
   function jobs.remove()
     save()
     if call('ZCARD', UNFINISHED) + call('ZCARD', DEAD) > 0 then return 0 end
-    call('UNLINK', COMPLETED, RECORDS, PAYLOADS, STATE, PROGRESS, DELIVERED)
+    call('UNLINK', READY, COMPLETED, RECORDS, PAYLOADS, STATE, PROGRESS, DELIVERED)
     local next_generation = math.max(generation + 1, now)
     unpack_numbers(nil)
     generation = next_generation

@@ -5,7 +5,7 @@
 -- ARGV[2]    the settings, packed as a map
 -- ARGV[3]    how many, at most JOB_BATCH
 -- Returns    { when the next job can start or -1, 1 if RECEIVE_BYTES left jobs out, else 0, ID, record, payload, ID, .. }, the job that
---            has been due longest first
+--            has been due longest first; one whose payload is lost becomes a dead letter instead
 -- Cost       O(log n) a job
 -- Rules      J5, J6, J8, J9, J13
 return jobs.reply(jobs.receive(tonumber(ARGV[3])))

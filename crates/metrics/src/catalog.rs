@@ -116,7 +116,7 @@ metrics! {
     JOB_QUEUE_BLOCKED_GROUP_AGE = GAUGE "vestibule_job_queue_blocked_group_age_seconds" JOB_QUEUE,
         "Seconds for which the first job of a group has failed while others of the group wait; of the group blocked longest, 0 without one.";
     JOBS = COUNTER "vestibule_jobs_total" &["job_queue", "event"],
-        "Jobs by event: enqueued, duplicate, acknowledged, failed, requeued, dead, unknown, resolved, canceled, replayed or refused.";
+        "Jobs by event: enqueued, duplicate, acknowledged, failed, requeued, dead, unknown, resolved, canceled, replayed, refused or lost.";
     HELD_ORDERS = COUNTER "vestibule_held_orders_total" &["job_queue", "outcome"],
         "Held orders by outcome: completed, failed or unknown. A late result of an unknown order counts, too.";
     ORDERS_NOT_HELD = COUNTER "vestibule_orders_not_held_total" &["job_queue", "action"],

@@ -1,10 +1,12 @@
-//! Removes what has expired in job queues without traffic. Other operations remove it, too.
+//! Removes what has expired in job queues without traffic, which other operations do, too. Reports jobs that the backend has lost.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::warn;
+use vestibule_core::jobs::JobQueueId;
 use vestibule_runtime::JobQueues;
 
 /// How often each job queue is looked at.
@@ -16,9 +18,36 @@ const BATCHES_MAX: usize = 1_000;
 pub(crate) async fn run(job_queues: Arc<JobQueues>) {
     let mut ticks = interval(INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut losses = Losses::default();
     loop {
         ticks.tick().await;
         reap(&job_queues).await;
+        losses.report(&job_queues).await;
+    }
+}
+
+/// How many jobs of each job queue the backend had lost when this process looked last.
+#[derive(Default)]
+struct Losses(HashMap<JobQueueId, u64>);
+
+impl Losses {
+    /// Logs jobs that were lost since.
+    async fn report(&mut self, job_queues: &JobQueues) {
+        let Ok(all) = job_queues.all().await else { return };
+        for job_queue in all {
+            let (id, stats) = (&job_queue.settings.id, job_queues.job_store().stats(&job_queue.settings).await);
+            if let Ok(stats) = stats
+                && let Some(jobs) = self.added(id, stats.counters.lost)
+            {
+                warn!(job_queue = %id, jobs, "the job backend has lost jobs: what it knew of them was evicted or deleted");
+            }
+        }
+    }
+
+    /// How many are new; `None` without any, or for a job queue that was not known before.
+    fn added(&mut self, id: &JobQueueId, lost: u64) -> Option<u64> {
+        let before = self.0.insert(id.clone(), lost)?;
+        lost.checked_sub(before).filter(|added| *added > 0)
     }
 }
 
@@ -50,6 +79,14 @@ mod tests {
     use vestibule_store_memory::{MemoryJobs, MemoryRecords, MemoryStore};
 
     use super::*;
+
+    #[test]
+    fn losses_are_reported_once() {
+        let (mut losses, id) = (Losses::default(), "mails".parse().unwrap());
+        assert_eq!(losses.added(&id, 3), None, "an earlier process has reported them");
+        assert_eq!((losses.added(&id, 5), losses.added(&id, 5)), (Some(2), None));
+        assert_eq!(losses.added(&id, 0), None, "the job queue was created again");
+    }
 
     #[tokio::test]
     async fn job_queue_without_traffic_keeps_nothing_that_has_expired() {

@@ -2784,6 +2784,11 @@ export interface components {
             failed: number;
             /**
              * Format: int64
+             * @description Jobs and dead letters that the job backend has lost.
+             */
+            lost: number;
+            /**
+             * Format: int64
              * @description Seconds since the oldest job that is not finished was accepted; `null` if there is none.
              */
             oldest_age?: number | null;

@@ -88,7 +88,7 @@ export function jobQueue(changes: Partial<JobQueueSettings> = {}, counts: Partia
     revision: 3,
     stats: {
       waiting: 5, ready: 3, running: 2, dead: 1, bytes: 1200, oldest_age: 90, blocked_group: null, paused_until: null, enqueued: 40, duplicate: 3, acknowledged: 30, failed: 6, requeued: 1,
-      dead_lettered: 4, unknown: 0, unresolved: 0, canceled: 0, replayed: 0, refused: 0, ...counts,
+      dead_lettered: 4, unknown: 0, unresolved: 0, canceled: 0, replayed: 0, refused: 0, lost: 0, ...counts,
     },
   }
 }

@@ -102,6 +102,7 @@ async fn samples_are_the_counts_of_the_backend() {
         ("requeued", 1.0),
         ("dead", 1.0),
         ("refused", 1.0),
+        ("lost", 0.0),
     ] {
         assert_eq!(value("vestibule_jobs_total", &[("job_queue", "mails"), ("event", event)]), Some(count), "{event}");
     }

@@ -29,6 +29,8 @@ counters! {
         replayed = "replayed",
         /// Refused settlements and extensions of old leases.
         refused = "refused",
+        /// Jobs and dead letters that the backend has lost: what it knew of them was evicted or deleted.
+        lost = "lost",
     }
 }
 

@@ -73,7 +73,7 @@ async fn lost_records_are_forgotten() {
     queue.enqueue(new(0..2)).await;
     assert_eq!(queue.acknowledge(lease).await, Settled::NotLeased);
     let stats = queue.stats().await;
-    assert_eq!((stats.waiting, stats.running, stats.bytes), (2, 0, 2 * JOB_BYTES));
+    assert_eq!((stats.waiting, stats.running, stats.bytes, stats.counters.lost), (2, 0, 2 * JOB_BYTES, 3));
     for number in 0..2 {
         let (received, leases) = queue.receive(10).await;
         assert_eq!(received, [number]);
@@ -81,6 +81,7 @@ async fn lost_records_are_forgotten() {
     }
     queue.enqueue(new(5..7)).await;
     queue.lose("jobs").await;
+    assert_eq!(queue.stats().await.counters.lost, 5);
     assert!(queue.jobs.store().remove(&queue.settings).await.unwrap());
 }
 

@@ -115,6 +115,8 @@ pub(crate) struct JobQueueStats {
     replayed: u64,
     /// Refused settlements and extensions of old leases.
     refused: u64,
+    /// Jobs and dead letters that the job backend has lost.
+    lost: u64,
 }
 
 impl JobQueueStats {
@@ -142,6 +144,7 @@ impl JobQueueStats {
             canceled: counters.canceled,
             replayed: counters.replayed,
             refused: counters.refused,
+            lost: counters.lost,
         }
     }
 }

@@ -62,8 +62,8 @@ do
       struct.unpack(NUMBERS, packed or string.rep('\0', struct.size(NUMBERS)))
   end
 
-  local function count(event)
-    counts[event] = (counts[event] or 0) + 1
+  local function count(event, times)
+    counts[event] = (counts[event] or 0) + (times or 1)
   end
 
   -- Counts that the unknown outcome of a job is settled, unless that was recorded before. Its record changes right after.
@@ -481,6 +481,7 @@ do
   -- Removes what is left of jobs whose records are lost, because their key was evicted or deleted: nobody can run or show them.
   -- Equal jobs are no duplicates of them. Messages bring their jobs again.
   local function forget_lost()
+    count('lost', call('ZCARD', DEAD) + (settings.by_message and 0 or call('ZCARD', UNFINISHED)))
     call('UNLINK', READY, GROUPS, LEASED, UNFINISHED, COMPLETED, DEAD, PAYLOADS, PROGRESS, DELIVERED)
     bytes, kept_bytes = 0, 0
     if not settings.by_message then generation = math.max(generation + 1, now) end

@@ -49,6 +49,8 @@ pub const JOB_REAP_BATCH: usize = 64;
 pub const ATTEMPTS_KEPT: usize = 20;
 /// Maximum number of bytes that are kept of a response that reports a failure (J14).
 pub const RESPONSE_KEPT: usize = 4 * 1024;
+/// Responses that report failures have this part of the room for responses and progress, so that they never take that of results (J18).
+pub const FAILED_RESPONSES_PART: u64 = 4;
 /// The longest time for which a handler can ask to be called later, in seconds (J10).
 pub const RETRY_AFTER_MAX: u64 = 3_600;
 /// How many levels of arrays and objects JSON of a payload may have. A consumer gets several jobs in a response that has three levels

@@ -143,6 +143,7 @@ suite! {
         j18_start_of_the_response_is_kept,
         j18_responses_have_room_of_their_own,
         j18_responses_of_failures_share_that_room,
+        j18_failures_leave_room_for_results,
         j18_progress_is_numbered_and_kept,
         h06_response_is_removed_after_its_delivery,
     }

@@ -102,6 +102,8 @@ pub struct JobQueue {
     bytes: u64,
     /// Size of all progress messages, results and responses that report failures.
     kept_bytes: u64,
+    /// Size of those that report failures.
+    failed_bytes: u64,
     bucket: Bucket,
     paused_until: Option<Micros>,
     /// Until when no jobs are accepted, because the job queue was removed.

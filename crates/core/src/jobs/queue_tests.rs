@@ -106,6 +106,7 @@ fn check(queue: &JobQueue, settings: &JobQueueSettings) {
         assert!(*sequence <= queue.last_sequence);
         assert!(job.failed_attempts <= job.receive_count && job.attempts.len() <= ATTEMPTS_KEPT);
         expected.kept_bytes += job.kept_bytes();
+        expected.failed_bytes += job.response.len() as u64;
         expected.bytes += job.payload.as_ref().map_or(0, |it| (it.bytes.len() + it.content_type.len()) as u64);
         let (set, at) = match job.phase {
             Phase::Waiting { due } => (None, due),
@@ -144,7 +145,7 @@ fn check(queue: &JobQueue, settings: &JobQueueSettings) {
     assert_eq!((&queue.unfinished, &queue.groups), (&expected.unfinished, &expected.groups));
     assert_eq!((&queue.completed, &queue.dead, queue.bytes), (&expected.completed, &expected.dead, expected.bytes));
     assert!(queue.leased.len() as u64 <= settings.concurrency, "J8");
-    assert_eq!(queue.kept_bytes, expected.kept_bytes);
+    assert_eq!((queue.kept_bytes, queue.failed_bytes), (expected.kept_bytes, expected.failed_bytes));
     assert_eq!(queue.duplicates.len(), queue.remembered.len());
     assert_eq!(queue.enqueues.len(), queue.windows.len());
 }

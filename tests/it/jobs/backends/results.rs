@@ -24,6 +24,14 @@ async fn complete(queue: &JobQueueFixture<'_>, number: u64, response: JobRespons
     queue.view(number).await.unwrap().result
 }
 
+/// Fails the job of this number, which can start, with a response of this size. Returns how much of it is kept.
+async fn fail(queue: &JobQueueFixture<'_>, number: u64, size: usize) -> usize {
+    let lease = queue.start_one().await;
+    queue.settle(lease, Outcome::Failed(Failure { response: vec![b'x'; size], ..failure() })).await;
+    queue.advance_seconds(900);
+    queue.view(number).await.unwrap().response.len()
+}
+
 pub(super) async fn j18_start_of_the_response_is_kept(fixture: &JobsFixture) {
     let queue = fixture.standard(&json!({ "result_ttl": 60 }));
     let kept = complete(&queue, 1, redirect(RESULT_KEPT + 1)).await.unwrap();
@@ -66,19 +74,13 @@ pub(super) async fn j18_responses_have_room_of_their_own(fixture: &JobsFixture) 
 }
 
 pub(super) async fn j18_responses_of_failures_share_that_room(fixture: &JobsFixture) {
-    let queue = fixture.standard(&json!({ "max_bytes": 2 * JOB_BYTES, "max_attempts": 2 }));
-    let fail = async |number, size| {
-        let lease = queue.start_one().await;
-        let failure = Failure { response: vec![b'x'; size], ..failure() };
-        queue.settle(lease, Outcome::Failed(failure)).await;
-        queue.advance_seconds(900);
-        queue.view(number).await.unwrap().response.len()
-    };
+    let queue = fixture.standard(&json!({ "max_bytes": 8 * JOB_BYTES, "max_attempts": 2 }));
+    let fail = async |number, size| fail(&queue, number, size).await;
     queue.enqueue(job(1, None)).await;
     assert_eq!(fail(1, 29).await, 29);
     let lease = queue.start_one().await;
-    assert_eq!(queue.add_progress(lease, "10").await, ProgressAdded::Full);
-    assert_eq!(queue.add_progress(lease, "1").await, ProgressAdded::Added);
+    assert_eq!(queue.add_progress(lease, &"1".repeat(92)).await, ProgressAdded::Full);
+    assert_eq!(queue.add_progress(lease, &"1".repeat(91)).await, ProgressAdded::Added);
     queue.settle(lease, Outcome::Requeued).await;
     assert_eq!(fail(1, 20).await, 20, "it takes the place of the one before");
     queue.enqueue(job(2, None)).await;
@@ -92,6 +94,19 @@ pub(super) async fn j18_responses_of_failures_share_that_room(fixture: &JobsFixt
     queue.delete_dead(&[2]).await;
     queue.enqueue(job(3, None)).await;
     assert_eq!(fail(3, 9).await, 9, "as is that of a deleted one");
+}
+
+pub(super) async fn j18_failures_leave_room_for_results(fixture: &JobsFixture) {
+    let queue = fixture.standard(&json!({ "max_bytes": 400, "max_attempts": 1 }));
+    for (number, size, kept) in [(1, 60, 60), (2, 41, 0), (3, 40, 40), (4, 1, 0)] {
+        queue.enqueue(job(number, None)).await;
+        assert_eq!(fail(&queue, number, size).await, kept, "failures have a quarter of the room: {size} bytes");
+    }
+    let result = complete(&queue, 5, response(&[b'x'; 300])).await.unwrap();
+    assert_eq!(result.body.len(), 300);
+    queue.delete_dead(&[1]).await;
+    queue.enqueue(job(6, None)).await;
+    assert_eq!(fail(&queue, 6, 60).await, 60, "a deleted one gives its room back");
 }
 
 pub(super) async fn j18_progress_is_numbered_and_kept(fixture: &JobsFixture) {

@@ -237,7 +237,7 @@ impl JobQueue {
             self.bytes -= job.drop_payload();
             self.completed.insert((now, sequence));
         }
-        self.keep_response(settings, sequence, Vec::new());
+        self.drop_response(sequence);
         self.keep_result(settings, sequence, response);
         JobState::Completed
     }
@@ -337,6 +337,7 @@ impl JobQueue {
     /// Removes a job that is not among the unfinished ones any more.
     pub(super) fn forget(&mut self, sequence: u64) {
         self.count_resolved(sequence);
+        self.drop_response(sequence);
         let Some(job) = self.jobs.remove(&sequence) else { return };
         match job.phase {
             Phase::Completed { at } => {

@@ -117,7 +117,7 @@ impl JobQueue {
             return false;
         }
         self.count_resolved(old);
-        self.keep_response(settings, old, Vec::new());
+        self.drop_response(old);
         let Some(mut job) = self.jobs.remove(&old) else { return false };
         if let Phase::Dead { at, .. } = job.phase {
             self.dead.remove(&(at, old));

@@ -4,7 +4,7 @@ use super::super::id::JobId;
 use super::super::results::{JobResponse, Progress, ProgressAdded, ProgressMessage};
 use super::super::settings::JobQueueSettings;
 use super::super::types::Lease;
-use super::super::{PROGRESS_KEPT, RESPONSE_KEPT};
+use super::super::{FAILED_RESPONSES_PART, PROGRESS_KEPT, RESPONSE_KEPT};
 use super::{Job, JobQueue, Phase};
 use crate::time::Micros;
 
@@ -59,14 +59,27 @@ impl JobQueue {
         self.kept_bytes += job.result.as_ref().map_or(0, JobResponse::size);
     }
 
-    /// Keeps the start of the last response that reported a failure if there is room, in place of the one before.
+    /// Keeps the start of the last response that reported a failure if there is room, in place of the one before. Failures have a part of
+    /// the room, so that they leave the rest to results.
     pub(super) fn keep_response(&mut self, settings: &JobQueueSettings, sequence: u64, mut response: Vec<u8>) {
-        let Some(job) = self.jobs.get_mut(&sequence) else { return };
-        self.kept_bytes -= job.response.len() as u64;
+        self.drop_response(sequence);
         response.truncate(RESPONSE_KEPT);
-        let has_room = self.kept_bytes + response.len() as u64 <= settings.max_bytes;
-        job.response = if has_room { response } else { Vec::new() };
-        self.kept_bytes += job.response.len() as u64;
+        let size = response.len() as u64;
+        let has_room = self.kept_bytes + size <= settings.max_bytes
+            && self.failed_bytes + size <= settings.max_bytes / FAILED_RESPONSES_PART;
+        if let (true, Some(job)) = (has_room, self.jobs.get_mut(&sequence)) {
+            job.response = response;
+            self.kept_bytes += size;
+            self.failed_bytes += size;
+        }
+    }
+
+    /// Removes the response that reported a failure.
+    pub(super) fn drop_response(&mut self, sequence: u64) {
+        let Some(job) = self.jobs.get_mut(&sequence) else { return };
+        let size = std::mem::take(&mut job.response).len() as u64;
+        self.kept_bytes -= size;
+        self.failed_bytes -= size;
     }
 
     /// Records that the response to a held order was delivered.

@@ -31,7 +31,7 @@ do
   local decoded_text, decoded
   -- The numbers of the state, of which `expires_at` says before when nothing expires, and these as they were before the operation,
   -- packed.
-  local sequence, bytes, kept_bytes, credit, credit_at, paused_until, held_since, generation, reserved_until, reserved_rate, expires_at
+  local sequence, bytes, kept_bytes, failed_bytes, credit, credit_at, paused_until, held_since, generation, reserved_until, reserved_rate, expires_at
   local before
   -- Events that the operation counts.
   local counts
@@ -42,7 +42,7 @@ do
   -- Commands that change many entries of a key at once, by command and by key, and in order.
   local deferred
 
-  local NUMBERS = '>ddddddddddd'
+  local NUMBERS = '>dddddddddddd'
 
   -- A member of `ready` that is never due. So `ready` exists while there are jobs, unless it is lost.
   jobs.SENTINEL = ''
@@ -52,13 +52,13 @@ do
 
   local function pack_numbers()
     return struct.pack(
-      NUMBERS, sequence, bytes, kept_bytes, credit, credit_at, paused_until, held_since, generation, reserved_until, reserved_rate,
+      NUMBERS, sequence, bytes, kept_bytes, failed_bytes, credit, credit_at, paused_until, held_since, generation, reserved_until, reserved_rate,
       expires_at
     )
   end
 
   local function unpack_numbers(packed)
-    sequence, bytes, kept_bytes, credit, credit_at, paused_until, held_since, generation, reserved_until, reserved_rate, expires_at =
+    sequence, bytes, kept_bytes, failed_bytes, credit, credit_at, paused_until, held_since, generation, reserved_until, reserved_rate, expires_at =
       struct.unpack(NUMBERS, packed or string.rep('\0', struct.size(NUMBERS)))
   end
 
@@ -227,12 +227,23 @@ do
     defer('HDEL', PAYLOADS, id)
   end
 
-  -- J18: keeps the start of the last response that reported a failure if there is room, in place of the one before.
+  -- Removes the response that reported a failure.
+  local function drop_response(record)
+    local size = #(record.response or '')
+    record.response = nil
+    kept_bytes, failed_bytes = kept_bytes - size, failed_bytes - size
+  end
+
+  -- J18: keeps the start of the last response that reported a failure if there is room, in place of the one before. Failures have a part
+  -- of the room, so that they leave the rest to results.
   local function keep_response(record, response)
-    kept_bytes = kept_bytes - #(record.response or '')
-    record.response = string.sub(response, 1, jobs.RESPONSE_KEPT)
-    if record.response == '' or kept_bytes + #record.response > settings.max_bytes then record.response = nil end
-    kept_bytes = kept_bytes + #(record.response or '')
+    drop_response(record)
+    response = string.sub(response, 1, jobs.RESPONSE_KEPT)
+    local size = #response
+    local has_room = kept_bytes + size <= settings.max_bytes and failed_bytes + size <= settings.max_bytes / jobs.FAILED_PART
+    if size == 0 or not has_room then return end
+    record.response = response
+    kept_bytes, failed_bytes = kept_bytes + size, failed_bytes + size
   end
 
   -- Completes a job that is not among the unfinished ones any more. Returns its state. A held order that the origin rejects can be
@@ -240,7 +251,7 @@ do
   local function complete(id, record, turn, details, response)
     count('acknowledged')
     record.since, record.sent, record.ended_at, record.reason = nil, nil, now, nil
-    keep_response(record, '')
+    drop_response(record)
     local has_contents = details.status and details.size > 0 and kept_bytes + details.size <= settings.max_bytes
     if details.status then
       record.result = { status = details.status, location = details.location, size = has_contents and details.size or nil }
@@ -401,7 +412,8 @@ do
     end
     count_resolved(record)
     bytes = bytes - (record.size or 0)
-    kept_bytes = kept_bytes - (record.progress_size or 0) - (record.result and record.result.size or 0) - #(record.response or '')
+    drop_response(record)
+    kept_bytes = kept_bytes - (record.progress_size or 0) - (record.result and record.result.size or 0)
     for _, field in ipairs(progress_fields(id, record)) do defer('HDEL', PROGRESS, field) end
     if record.delivered_at then defer('ZREM', DELIVERED, turn) end
     records[id] = false
@@ -483,7 +495,7 @@ do
   local function forget_lost()
     count('lost', call('ZCARD', DEAD) + (settings.by_message and 0 or call('ZCARD', UNFINISHED)))
     call('UNLINK', READY, GROUPS, LEASED, UNFINISHED, COMPLETED, DEAD, PAYLOADS, PROGRESS, DELIVERED)
-    bytes, kept_bytes = 0, 0
+    bytes, kept_bytes, failed_bytes = 0, 0, 0
     if not settings.by_message then generation = math.max(generation + 1, now) end
   end
 
@@ -1149,7 +1161,7 @@ do
     record.replayed = settings.by_message and record.reason or nil
     record.ended_at, record.reason, record.unknown, record.resolution = nil, nil, nil, nil
     record.failed_attempts, record.put_back_at = nil, nil
-    keep_response(record, '')
+    drop_response(record)
     append(id, record, now)
     return 1
   end

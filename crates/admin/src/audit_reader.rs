@@ -123,13 +123,16 @@ impl AuditReader {
     }
 
     /// Whether the principal can view an event: their own actions and changes to their tenants, but not to a removed tenant whose
-    /// ID is in use again. Superusers view all.
+    /// ID is in use again. Superusers view all. The own actions of an API token are those that were made with it: its owner can do
+    /// more.
     pub(crate) fn can_view(&self, id: &AuditId, event: &AuditEvent) -> bool {
         let at = Micros(id.entry.at_ms * 1000);
         let is_of_tenant = |tenant: &TenantId| self.principal.can_view(tenant) && !self.former.include(tenant, at);
-        self.principal.is_superuser()
-            || event.operator.as_deref() == Some(self.principal.operator.as_str())
-            || event.tenant.as_ref().is_some_and(is_of_tenant)
+        let is_own = match &self.principal.token {
+            Some(token) => event.token.as_ref() == Some(token),
+            None => event.operator.as_deref() == Some(self.principal.operator.as_str()),
+        };
+        self.principal.is_superuser() || is_own || event.tenant.as_ref().is_some_and(is_of_tenant)
     }
 
     /// Reads on in all logs of which nothing is left.

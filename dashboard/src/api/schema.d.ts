@@ -10,7 +10,8 @@ export interface paths {
         };
         /**
          * Search the audit log
-         * @description Returns events, newest first: your own actions and all changes to your tenants. Superusers see all events.
+         * @description Returns events, newest first: your own actions and all changes to your tenants. An API token sees what was done with it and
+         *     all changes to its tenants. Superusers see all events.
          */
         get: operations["search_audit"];
         put?: never;
@@ -1573,7 +1574,7 @@ export interface paths {
         };
         /**
          * List API tokens
-         * @description Returns your own tokens; superusers see all.
+         * @description Returns your own tokens; superusers see all. An API token sees itself only.
          */
         get: operations["list_tokens"];
         put?: never;
@@ -1601,7 +1602,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke an API token
-         * @description Revokes one of your own tokens; superusers can revoke any. Effective immediately.
+         * @description Revokes one of your own tokens; superusers can revoke any. An API token can revoke itself only. Effective immediately.
          */
         delete: operations["revoke_token"];
         options?: never;
@@ -4428,7 +4429,7 @@ export interface components {
             /** @description Purpose of the token. */
             name: string;
             /**
-             * @description Limits the token: `settings` for a token that only exports and imports settings, as needed by `vestibule apply`; `jobs` for one that only enqueues, reads and consumes jobs, with the role operator. Without it the token has all permissions of its role except managing operators.
+             * @description Limits the token: `settings` for a token that only exports and imports settings, as needed by `vestibule apply`; `jobs` for one that only enqueues, reads and consumes jobs, with the role operator. Without it the token has all permissions of its role except managing operators and other tokens.
              * @enum {string|null}
              */
             only?: "settings" | "jobs" | null;

@@ -204,6 +204,8 @@ fn due(who: Who, by_token: bool, operation: For) -> Said {
         (For::Anybody, _) => Done,
         (_, Who::Nobody) => NotSignedIn,
         (For::SignedIn | For::SignedInOperators | For::SuperusersInPerson, _) if by_token => NotAllowed,
+        // A token revokes itself only.
+        (For::SuperusersOnly, _) if by_token => Unknown,
         (For::SignedInOperators, Who::Viewer) => NotAllowed,
         (For::Known | For::SignedIn | For::SignedInOperators, _) | (_, Who::Superuser) => Done,
         (For::SuperusersOnly, _) | (For::Viewers | For::Operators, Who::Foreigner) => Unknown,
@@ -358,9 +360,6 @@ async fn role_matrix_covers_every_operation() {
             root.patch(&format!("/operators/{name}"), json!({ "role": "viewer", "tenants": tenants })).await;
         }
         assert_all(client.clone().with_token(&token), &format!("{name}'s token"), who, true, &addresses).await;
-        if who == Who::Superuser {
-            continue; // Has revoked the spare token already.
-        }
         let mut ended = signed_in.clone();
         assert_all(signed_in, &name, who, false, &addresses).await;
         assert_eq!(said(&ended.get("/queues").await), Said::NotSignedIn, "{name} has signed out at the end");
@@ -384,6 +383,48 @@ async fn audit_log_shows_accessible_events_only() {
         assert!(path == "/tokens" || answer.text().contains("acme"), "{path}: {}", answer.text());
         assert!(backoffice.root().get(path).await.text().contains("blue") || path == "/tokens", "{path}");
     }
+}
+
+#[tokio::test]
+async fn audit_log_shows_a_token_its_tenants_only() {
+    let backoffice = Backoffice::memory().await;
+    for tenant in ["acme", "blue"] {
+        backoffice.tenant(tenant).await;
+        backoffice.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
+    }
+    let created = backoffice.root().create("/tokens", token("viewer")).await;
+    let mut limited = backoffice.admin.client().with_token(created["secret"].as_str().unwrap());
+    for query in ["", "?tenant=blue", "?queue=blue-tour", "?action=operator."] {
+        for path in ["/audit", "/audit/export"] {
+            let answer = limited.get(&format!("{path}{query}")).await;
+            assert_eq!(answer.status, 200, "{path}{query}");
+            assert!(!answer.text().contains("blue"), "{path}{query}: {}", answer.text());
+            assert!(!answer.text().contains("operator.create"), "{path}{query}: {}", answer.text());
+        }
+    }
+    assert!(limited.get("/audit").await.text().contains("acme-tour"));
+}
+
+#[tokio::test]
+async fn token_lists_and_revokes_itself_only() {
+    let backoffice = Backoffice::memory().await;
+    backoffice.tenant("acme").await;
+    let mut root = backoffice.root();
+    let spare = root.create("/tokens", token("superuser")).await;
+    let id = |created: &Value| created["token"]["id"].as_str().unwrap().to_owned();
+    for role in ["viewer", "superuser"] {
+        let created = root.create("/tokens", token(role)).await;
+        let mut client = backoffice.admin.client().with_token(created["secret"].as_str().unwrap());
+        let listed = client.get("/tokens").await.json();
+        let ids: Vec<_> = listed["tokens"].as_array().unwrap().iter().map(|it| it["id"].clone()).collect();
+        assert_eq!(ids, [json!(id(&created))], "{role}");
+        let mut revoke =
+            async |id: String| client.send(Method::DELETE, &format!("/tokens/{id}"), &[], None).await.status;
+        assert_eq!(revoke(id(&spare)).await, 404, "{role}");
+        assert_eq!(revoke(id(&created)).await, 204, "{role}");
+        assert_eq!(revoke(id(&created)).await, 401, "{role}");
+    }
+    assert_eq!(root.get("/tokens").await.json()["tokens"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

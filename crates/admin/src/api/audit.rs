@@ -133,7 +133,8 @@ pub(crate) struct AuditPage {
 
 /// Search the audit log
 ///
-/// Returns events, newest first: your own actions and all changes to your tenants. Superusers see all events.
+/// Returns events, newest first: your own actions and all changes to your tenants. An API token sees what was done with it and
+/// all changes to its tenants. Superusers see all events.
 #[utoipa::path(get, path = "/audit", tag = "audit",
     params(AuditQuery),
     responses((status = 200, description = "The events", body = AuditPage)))]

@@ -73,12 +73,20 @@ pub(crate) struct Tokens {
 
 /// List API tokens
 ///
-/// Returns your own tokens; superusers see all.
+/// Returns your own tokens; superusers see all. An API token sees itself only.
 #[utoipa::path(get, path = "/tokens", tag = "tokens", responses((status = 200, description = "The tokens", body = Tokens)))]
 pub(crate) async fn list_tokens(State(admin): State<Admin>, principal: Principal) -> Result<Json<Tokens>, Problem> {
     let all = Token::all(&*admin.records).await?.into_iter();
-    let visible = all.filter(|(_, token)| principal.is_superuser() || token.operator == principal.operator);
+    let visible = all.filter(|(id, token)| manages(&principal, id, token));
     Ok(Json(Tokens { tokens: visible.map(|(id, token)| TokenView::of(id, &token)).collect() }))
+}
+
+/// Whether the principal can see and revoke a token. A token manages itself only, whatever its owner can do.
+fn manages(principal: &Principal, id: &str, token: &Token) -> bool {
+    match &principal.token {
+        Some(own) => own == id,
+        None => principal.is_superuser() || token.operator == principal.operator,
+    }
 }
 
 /// Shortest and longest life of a token, in seconds.
@@ -95,7 +103,7 @@ fields! {
         /// The accessible tenants, at most those of its owner; empty for a superuser.
         tenants: TenantIds = Vec::new(),
         /// Limits the token: `settings` for a token that only exports and imports settings, as needed by
-        /// `vestibule apply`; `jobs` for one that only enqueues, reads and consumes jobs, with the role operator. Without it the token has all permissions of its role except managing operators.
+        /// `vestibule apply`; `jobs` for one that only enqueues, reads and consumes jobs, with the role operator. Without it the token has all permissions of its role except managing operators and other tokens.
         only: Omissible<TokenLimit>,
         /// Seconds until the token expires.
         expires_in: Bounded<LIFE_MIN, LIFE_MAX>,
@@ -171,7 +179,7 @@ fn within(principal: &Principal, scope: &Scope) -> Result<(), Problem> {
 
 /// Revoke an API token
 ///
-/// Revokes one of your own tokens; superusers can revoke any. Effective immediately.
+/// Revokes one of your own tokens; superusers can revoke any. An API token can revoke itself only. Effective immediately.
 #[utoipa::path(delete, path = "/tokens/{token}", tag = "tokens",
     responses((status = 204, description = "Revoked")))]
 pub(crate) async fn revoke_token(
@@ -180,7 +188,7 @@ pub(crate) async fn revoke_token(
     Segments(id): Segments<String>,
 ) -> Result<StatusCode, Problem> {
     let found = Token::load(&*admin.records, &id).await?.map(|(token, _)| token);
-    let token = found.filter(|token| principal.is_superuser() || token.operator == principal.operator);
+    let token = found.filter(|token| manages(&principal, &id, token));
     let token = token.ok_or(Problem::NotFound(Code::AToken))?;
     let event = AuditEventBuilder::of(&principal, "token.revoke").subject(&id).with("name", token.name);
     let event = event.with("operator", token.operator.to_string());

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use http::request::Parts;
-use http::{HeaderMap, header};
+use http::{HeaderMap, Uri, header};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use vestibule_core::Message;
@@ -97,15 +97,21 @@ impl<S: Send + Sync, T: Object> FromRequestParts<S> for Query<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
-        let mut map = Map::new();
-        for (name, value) in pairs.map_err(|_| wrong("query", Code::Unreadable))?.0 {
-            if map.insert(name.clone(), Value::String(value)).is_some() {
-                return Err(wrong(&name, Code::RepeatedParameter));
-            }
-        }
+        let map = query_parameters(&parts.uri)?;
         Reader::read(&Value::Object(map), Reading::Query).map(Self).map_err(Problem::ValidationFailed)
     }
+}
+
+/// The parameters of a query by name.
+pub(crate) fn query_parameters(uri: &Uri) -> Result<Map<String, Value>, Problem> {
+    let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri);
+    let mut map = Map::new();
+    for (name, value) in pairs.map_err(|_| wrong("query", Code::Unreadable))?.0 {
+        if map.insert(name.clone(), Value::String(value)).is_some() {
+            return Err(wrong(&name, Code::RepeatedParameter));
+        }
+    }
+    Ok(map)
 }
 
 /// The variable segments of a path.

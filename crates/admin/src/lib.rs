@@ -35,6 +35,7 @@ mod stats_stream;
 mod theme_work;
 mod themes;
 mod toml;
+mod unknown_parameters;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
@@ -59,6 +60,7 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 use prefix::PREFIX;
 use problem::Problem;
 use state::Admin;
+use unknown_parameters::{Parameterized, reject_unknown_parameters};
 
 /// Minimum size of a compressed response in bytes.
 const COMPRESSED_MIN: u64 = 1024;
@@ -66,8 +68,9 @@ const COMPRESSED_MIN: u64 = 1024;
 /// Everything that the backoffice answers: `/api/v1/..`, `/api/docs`, and the dashboard everywhere else.
 pub fn router(parts: AdminParts) -> Router {
     let admin = Admin::new(parts);
-    let operations: Router<Admin> = openapi::operations().into();
+    let (operations, document) = openapi::operations().split_for_parts();
     operations
+        .route_layer(from_fn_with_state(Parameterized::of(&document), reject_unknown_parameters))
         .merge(docs::routes())
         .route(&format!("{}{}", PREFIX, themes::PREVIEW_FILES), get(themes::preview_file))
         .route(&format!("{}{}", PREFIX, themes::PREVIEW_FRAME), get(themes::preview_frame))

@@ -262,7 +262,7 @@ async fn operator_at_the_limit_can_still_secure_the_account(backoffice: Backoffi
     assert_eq!(zoe.patch("/queues/tour?validate=true", json!({ "name": "Tour" })).await.status, 200);
     zoe.patch("/queues/tour", json!({ "name": "Tour" })).await.assert_code("too_many_changes");
     zoe.patch("/queues/tour?validate=false", json!({ "name": "Tour" })).await.assert_code("too_many_changes");
-    zoe.patch("/queues/tour/controls?validate=true", json!({ "quota": 3 })).await.assert_code("too_many_changes");
+    zoe.patch("/queues/tour/controls?validate=true", json!({ "quota": 3 })).await.assert_code("validation_failed");
     assert_eq!(zoe.post("/sign-in/proof", json!({ "password": PASSWORD })).await.status, 204);
     let revoke = format!("/tokens/{}", created["token"]["id"].as_str().unwrap());
     assert_eq!(zoe.send(Method::DELETE, &revoke, &[], None).await.status, 204);

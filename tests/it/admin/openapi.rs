@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use http::Method;
+
 use super::backoffice::Backoffice;
 
 /// The document in the repository is what the code says. `VESTIBULE_WRITE_OPENAPI=1` writes it.
@@ -45,5 +47,34 @@ async fn responses_have_a_request_id_and_no_store() {
         assert_eq!(answer.header("x-request-id"), Some("call-7"), "{path}");
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
         assert!(["no-store", "no-cache"].contains(&answer.header("cache-control").unwrap()), "{path}");
+    }
+}
+
+/// An operation that ignored `validate=true` would change what the request was to test.
+#[tokio::test]
+async fn unknown_query_parameters_are_rejected() {
+    let backoffice = Backoffice::memory().await;
+    let mut client = backoffice.root();
+    let document = client.get("/openapi.json").await.json();
+    let mut tested = 0;
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let path = path.strip_prefix("/api/v1").unwrap().replace(['{', '}'], "").replace('_', "-");
+        for (method, operation) in item.as_object().unwrap() {
+            if operation["operationId"] == "complete_oidc" {
+                continue; // The parameters are those of the identity provider.
+            }
+            let method: Method = method.to_uppercase().parse().unwrap();
+            let answer = client.send(method.clone(), &format!("{path}?zzz=1"), &[("if-match", "*")], None).await;
+            assert_eq!(answer.status, 422, "{method} {path}: {}", answer.text());
+            let error = &answer.json()["errors"][0];
+            assert_eq!((&error["field"], &error["code"]), (&"zzz".into(), &"unknown_field".into()), "{method} {path}");
+            tested += 1;
+        }
+    }
+    assert!(tested > 80, "{tested}");
+    for (path, has_parameters) in [("/tenants?validate=true", false), ("/queues?validate=true", true)] {
+        let answer = client.post(path, serde_json::json!({})).await.json();
+        let names_validate = answer["errors"].as_array().unwrap().iter().any(|error| error["field"] == "validate");
+        assert_eq!(names_validate, !has_parameters, "{path}: {answer}");
     }
 }

@@ -35,6 +35,7 @@ message_codes! {
         EventTooEarly("event_too_early", "must be at least 15 minutes after the end of the event \"{other}\" ({ends_at}); sales at the same time need two queues"),
         LobbyLocked("lobby_locked", "cannot be changed after lobby_at; suspend the event and create another one instead"),
         StartLocked("start_locked", "cannot be changed after the event has started; create another event instead"),
+        DrawLocked("draw_locked", "cannot be changed after the draw; visitors have been admitted"),
         LobbySoon("lobby_soon", "opens so soon after the change that gates can let requests pass for up to {seconds} more seconds"),
         StartSoon("start_soon", "is so soon after the change that visitors in the lobby may miss it: their pages ask again after up to {seconds} seconds"),
         EventPast("event_past", "the event is in the past"),

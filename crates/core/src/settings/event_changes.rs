@@ -24,6 +24,8 @@ impl Event {
     /// The locked fields (rule 13.7) that `after`, the same event after a change at `now`, has changed.
     fn locked_changes(&self, after: &Self, now: Micros) -> impl Iterator<Item = (&'static str, Code)> {
         let (has_lobby, has_started) = (self.lobby_at().micros() <= now, self.starts_at.micros() <= now);
+        // A longer draw would begin again, after visitors were admitted.
+        let was_drawn = self.draw_ends_at().is_some_and(|ends_at| ends_at <= now);
         let is_removed = self.beacon.is_some() && after.beacon.is_none();
         let is_decided = self.beacon_value.is_some() || self.missed_beacon(now);
         let changes = [
@@ -34,6 +36,7 @@ impl Event {
             ("starts_at", has_started && self.starts_at != after.starts_at, Code::StartLocked),
             ("beacon", has_lobby && self.beacon != after.beacon && after.beacon.is_some(), Code::LobbyLocked),
             ("beacon", is_removed && is_decided, Code::BeaconLocked),
+            ("draw_seconds", was_drawn && self.draw_seconds() != after.draw_seconds(), Code::DrawLocked),
         ];
         changes.into_iter().filter(|(_, is_changed, _)| *is_changed).map(|(field, _, fault)| (field, fault))
     }
@@ -111,8 +114,9 @@ pub fn invented_beacon_values(before: Option<&LineRules>, after: &LineRules) -> 
 }
 
 /// The changes of `events` from `before` to `after` that the rules no longer allow at `now` (rule
-/// 13.7): once the lobby of an event has opened, its `id`, `lobby_at` and `order` are fixed, and once the
-/// event has started, its `starts_at` as well. A suspended event in order of arrival has no lobby.
+/// 13.7): once the lobby of an event has opened, its `id`, `lobby_at` and `order` are fixed, once the
+/// event has started, its `starts_at` as well, and once its draw is over, its `draw_seconds`. A suspended event in order of arrival
+/// has no lobby.
 #[must_use]
 pub fn locked_event_changes(before: &LineRules, after: &LineRules, now: Micros) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -306,5 +310,26 @@ mod tests {
         let renamed = settings(&json!([sale("b", SPRING.0, SPRING.1)])).line;
         assert!(locked(&renamed, "2027-03-04T09:30:00Z", -1).is_empty());
         assert_eq!(locked(&renamed, "2027-03-04T09:30:00Z", 0), ["events[0].id"]);
+    }
+
+    #[test]
+    fn length_of_a_draw_is_locked_after_its_end() {
+        let drawn = |seconds: u64, ends_at: &str| {
+            let mut event = sale("a", SPRING.0, ends_at);
+            (event["order"], event["key"], event["salt"]) = (json!("draw"), json!("s1"), json!("a"));
+            event["draw_seconds"] = json!(seconds);
+            settings(&json!([event])).line
+        };
+        let before = drawn(30, SPRING.1);
+        let locked = |after: &LineRules, now: &str| {
+            let errors = locked_event_changes(&before, after, now.parse::<Timestamp>().unwrap().micros());
+            errors.into_iter().map(|error| error.to_string()).collect::<Vec<_>>()
+        };
+        assert!(locked(&drawn(600, SPRING.1), "2027-03-04T10:00:29Z").is_empty(), "the draw is not over");
+        let text = ["events[0].draw_seconds: cannot be changed after the draw; visitors have been admitted"];
+        for seconds in [10, 600] {
+            assert_eq!(locked(&drawn(seconds, SPRING.1), "2027-03-04T10:00:30Z"), text);
+        }
+        assert!(locked(&drawn(30, "2027-03-04T15:00:00Z"), "2027-03-04T10:00:30Z").is_empty());
     }
 }

@@ -61,7 +61,7 @@ pub(crate) use pre_ticket::PreTicketClaims;
 pub use presence::{ACTIVE_REFRESH_SHARE, WAITING_REFRESH_SHARE};
 pub(crate) use rate::Rate;
 pub use rate::{ADMISSION_COST, Bucket, CREDIT_MAX, ELAPSED_MAX, RATE_MAX, STEP_MAX};
-pub use rules::{LineRules, PRESENCE_SHARE, QUOTA_MAX};
+pub use rules::{EPOCH_DEFAULT, LineRules, PRESENCE_SHARE, QUOTA_MAX};
 pub use snapshot::LineSnapshot;
 pub use state::Line;
 pub(crate) use ticket::TicketClaims;

@@ -36,6 +36,7 @@ message_codes! {
         LobbyLocked("lobby_locked", "cannot be changed after lobby_at; suspend the event and create another one instead"),
         StartLocked("start_locked", "cannot be changed after the event has started; create another event instead"),
         DrawLocked("draw_locked", "cannot be changed after the draw; visitors have been admitted"),
+        EpochOutdated("epoch_outdated", "has no effect: the queue has the epoch {epoch}, and only a higher one empties its line"),
         LobbySoon("lobby_soon", "opens so soon after the change that gates can let requests pass for up to {seconds} more seconds"),
         StartSoon("start_soon", "is so soon after the change that visitors in the lobby may miss it: their pages ask again after up to {seconds} seconds"),
         EventPast("event_past", "the event is in the past"),

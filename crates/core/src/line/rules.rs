@@ -1,10 +1,14 @@
 //! The settings that control a line.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::mode::{Mode, known_mode};
 use super::rate::{RATE_MAX, Rate, STEP_MAX};
-use crate::fields::{Bounded, FieldErrorCode as Code, Nullable, ObjectReader, Omissible, OrDefault, Skipped};
+use crate::Message;
+use crate::fields::{
+    Bounded, Field, FieldErrorCode as Code, Nullable, ObjectReader, Omissible, OrDefault, Reader, Skipped,
+};
 use crate::settings::{Access, BetweenEvents, Events, Protection};
 use crate::time::{MICROS_PER_SECOND, Micros};
 
@@ -12,8 +16,12 @@ use crate::time::{MICROS_PER_SECOND, Micros};
 pub const QUOTA_MAX: u64 = 10_000_000;
 /// Maximum of `max_waiting`.
 const WAITING_MAX: u64 = 10_000_000;
-/// Maximum epoch and revision: integers that a double represents exactly.
+/// Maximum stored epoch, and revision: integers that a double represents exactly.
 const WHOLE_MAX: u64 = 1 << 53;
+/// Maximum epoch that can be set. Resets increase it further.
+const EPOCH_MAX: u64 = 1_000_000_000_000_000;
+/// The epoch of settings that do not name one.
+pub const EPOCH_DEFAULT: u64 = 1;
 const DAY: u64 = 86_400;
 /// The presence TTL is this part of the time until the visitor's turn.
 pub const PRESENCE_SHARE: u64 = 4;
@@ -64,11 +72,38 @@ crate::fields! {
         /// for that long after its session left or was ended.
         pub credential_ttl: Skipped<u64>,
         /// The current epoch; tickets of another epoch are invalid.
-        pub epoch: Bounded<1, WHOLE_MAX> = 1,
+        pub epoch: Epoch = EPOCH_DEFAULT,
         /// Revision of the settings; each change increments it.
         pub revision: Bounded<0, WHOLE_MAX> = 1,
     }
     check = check_rules;
+}
+
+/// An epoch up to [`EPOCH_MAX`]. A stored one can be higher.
+pub struct Epoch;
+
+impl Field for Epoch {
+    type Value = u64;
+
+    fn expected() -> Message {
+        Bounded::<1, EPOCH_MAX>::expected()
+    }
+
+    fn schema() -> Value {
+        Bounded::<1, EPOCH_MAX>::schema()
+    }
+
+    fn parse(value: &Value, reader: &mut Reader) -> Option<u64> {
+        if reader.is_stored() {
+            Bounded::<1, WHOLE_MAX>::parse(value, reader)
+        } else {
+            Bounded::<1, EPOCH_MAX>::parse(value, reader)
+        }
+    }
+
+    fn to_json(value: &u64) -> Value {
+        (*value).into()
+    }
 }
 
 fn is_empty(events: &Events) -> bool {
@@ -131,8 +166,24 @@ impl LineRules {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::fields::{Object as _, Reading};
     use crate::line::Observed;
+
+    #[test]
+    fn epoch_has_room_for_resets() {
+        let rules = |epoch: u64| json!({ "quota": 1, "epoch": epoch });
+        assert_eq!(LineRules::from_json(&rules(EPOCH_MAX)).unwrap().epoch, EPOCH_MAX);
+        let refused = LineRules::from_json(&rules(EPOCH_MAX + 1)).unwrap_err();
+        assert_eq!(
+            refused[0].to_string(),
+            "epoch: must be a whole number from 1 to 1000000000000000; got 1000000000000001"
+        );
+        let after_reset = Reader::read::<LineRules>(&rules(EPOCH_MAX + 1), Reading::Stored).unwrap();
+        assert_eq!(after_reset.epoch, EPOCH_MAX + 1);
+    }
 
     #[test]
     fn presence_lasts_a_quarter_of_the_shown_wait() {

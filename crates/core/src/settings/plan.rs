@@ -16,9 +16,9 @@ use super::job_queue_plan::{JobQueuePlan, StoredJobQueue, too_many_job_queues};
 use super::{
     Document, LobbyChange, SaltPolicy, Settings, Tenant, affected_lobbies, keep_open_lobbies, settle_removed_beacons,
 };
-use crate::fields::FieldError;
+use crate::fields::{FieldError, FieldErrorCode as Code};
 use crate::jobs::{JobQueueId, JobQueueSettings};
-use crate::line::LineRules;
+use crate::line::{EPOCH_DEFAULT, LineRules};
 use crate::time::Micros;
 use crate::{QueueId, SaleKeys, TenantId};
 
@@ -161,6 +161,8 @@ pub struct Plan {
     pub invalid: Vec<FieldError>,
     /// What changes in job queues.
     pub job_queues: JobQueuePlan,
+    /// Epochs of the document that are set to empty a line, and are not higher than the stored one.
+    outdated_epochs: Vec<QueueError>,
     /// Stored queues that are neither in the document nor removed.
     others: Vec<Settings>,
 }
@@ -230,6 +232,13 @@ impl Plan {
         });
         let unreadable = stored.unreadable.iter().find(|it| it.id == settings.id);
         let replaces = before.map(|before| before.line.revision);
+        if let Some(before) = before {
+            let was_raised = settings.line.epoch > last.map_or(EPOCH_DEFAULT, |last| last.line.epoch);
+            if was_raised && settings.line.epoch < before.line.epoch {
+                let fault = Code::EpochOutdated.with("epoch", before.line.epoch.to_string());
+                self.outdated_epochs.push((settings.id.clone(), FieldError::new("epoch", fault)));
+            }
+        }
         set_epoch_and_revision(&mut settings.line, before, unreadable, options.first_epoch);
         if let Some(before) = before {
             settings.unknown_fields.clone_from(&before.unknown_fields);

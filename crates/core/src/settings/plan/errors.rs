@@ -54,7 +54,7 @@ impl Plan {
     }
 
     /// What operators should know before the plan is executed, as `queue.field`: routing conflicts, values of queues that their
-    /// tenants do not allow, orders that cannot be held, and job queues that stay.
+    /// tenants do not allow, orders that cannot be held, epochs that empty no line, and job queues that stay.
     #[must_use]
     pub fn warnings(&self) -> Vec<FieldError> {
         let of_queues = self.warnings_by_queue().map(named);
@@ -63,7 +63,8 @@ impl Plan {
 
     fn warnings_by_queue(&self) -> impl Iterator<Item = QueueError> {
         let without_job_queue = self.queues.iter().flat_map(|change| self.without_job_queue_by_queue(change));
-        self.conflicts_by_queue().chain(self.outside_by_queue()).chain(without_job_queue)
+        let outdated_epochs = self.outdated_epochs.iter().cloned();
+        self.conflicts_by_queue().chain(self.outside_by_queue()).chain(without_job_queue).chain(outdated_epochs)
     }
 
     /// Rules of a new or changed queue whose orders cannot be held afterwards, as `queue.field`.

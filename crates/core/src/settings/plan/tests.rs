@@ -217,6 +217,29 @@ fn epoch_of_a_stored_queue_never_decreases() {
     wanted.queues[0].line.epoch = 10;
     let plan = Plan::of(&stored, wanted, &options);
     assert_eq!(plan.queues[0].changes.iter().map(|it| it.field.as_str()).collect::<Vec<_>>(), ["epoch"]);
+    assert!(plan.warnings().is_empty());
+}
+
+#[test]
+fn epoch_that_empties_no_line_is_a_warning() {
+    let mut stored = stored(&[("tour", 1)]);
+    stored.queues[0].line.epoch = 1_700_000_000;
+    let with_epoch = |epoch: u64| {
+        let mut document = document(&[("tour", 1)]);
+        document.queues[0].line.epoch = epoch;
+        document
+    };
+    let warnings = |epoch: u64, last: Option<u64>| {
+        let last = last.map(with_epoch);
+        let options = PlanOptions { last_applied: last.as_ref(), ..PlanOptions::default() };
+        let plan = Plan::of(&stored, with_epoch(epoch), &options);
+        plan.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let text = "tour.epoch: has no effect: the queue has the epoch 1700000000, and only a higher one empties its line";
+    assert_eq!((warnings(2, Some(1)), warnings(2, None)), (vec![text.to_owned()], vec![text.to_owned()]));
+    for (epoch, last) in [(1, None), (2, Some(2)), (1, Some(2)), (1_700_000_000, Some(1)), (1_700_000_001, Some(1))] {
+        assert_eq!(warnings(epoch, last), [""; 0], "{epoch} after {last:?}");
+    }
 }
 
 #[test]

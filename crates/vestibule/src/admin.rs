@@ -41,6 +41,7 @@ pub(crate) fn bind(
         warn_of_ignored(options);
         return Ok(None);
     };
+    options.provider.warn_of_ignored();
     let token = metrics_token(options)?;
     let bootstrap = options.admin_bootstrap.as_deref().filter(|text| !text.is_empty());
     let bootstrap = bootstrap.map(|text| text.parse().map_err(|error| anyhow::anyhow!("--admin-bootstrap {error}")));

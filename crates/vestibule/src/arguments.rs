@@ -64,3 +64,12 @@ pub(crate) fn whole<T: TryFrom<u64>>(bounds: RangeInclusive<u64>) -> impl Fn(&st
         })
     }
 }
+
+/// Parses the variable of a flag without a value.
+pub(crate) fn flag(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" | "1" => Ok(true),
+        "false" | "no" | "off" | "0" => Ok(false),
+        _ => Err("must be true, yes, on or 1, or false, no, off or 0".to_owned()),
+    }
+}

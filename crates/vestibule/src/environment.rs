@@ -28,7 +28,8 @@ pub(crate) fn parse<T: Parser>() -> T {
         }
     };
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    for warning in misspelled(&command, names) {
+    // Empty variables are read, too.
+    for warning in misspelled(&T::command(), names) {
         eprintln!("warning: {warning}");
     }
     T::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command.clone()).exit())

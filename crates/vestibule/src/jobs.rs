@@ -19,8 +19,12 @@ pub(crate) enum JobsCommand {
     /// Show a job as JSON: its state, its attempts, its progress, its payload and its result
     Show(ShowOptions),
     /// Run dead letters of a job queue again
+    #[command(override_usage = "vestibule jobs retry [OPTIONS] --api-url <URL> <JOB_QUEUE> <JOB>...\n       \
+                                vestibule jobs retry [OPTIONS] --api-url <URL> <JOB_QUEUE> --all")]
     Retry(DeadLetterOptions),
     /// Delete dead letters of a job queue; all of them after a confirmation
+    #[command(override_usage = "vestibule jobs delete [OPTIONS] --api-url <URL> <JOB_QUEUE> <JOB>...\n       \
+                                vestibule jobs delete [OPTIONS] --api-url <URL> <JOB_QUEUE> --all")]
     Delete(DeleteOptions),
     /// Delete the waiting jobs of a job queue, after a confirmation
     Drain(DrainOptions),
@@ -56,28 +60,35 @@ pub(crate) struct DeadLetterOptions {
     #[arg(value_name = "JOB_QUEUE")]
     job_queue: JobQueueId,
 
+    #[command(flatten)]
+    selected: Selected,
+
+    #[command(flatten)]
+    api: ApiOptions,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct Selected {
     /// IDs of the jobs
-    #[arg(value_name = "JOB", value_parser = JobId::from_code, required_unless_present = "all", conflicts_with = "all")]
+    #[arg(value_name = "JOB", value_parser = JobId::from_code)]
     jobs: Vec<JobId>,
 
     /// All dead letters
     #[arg(long)]
     all: bool,
-
-    #[command(flatten)]
-    api: ApiOptions,
 }
 
 impl DeadLetterOptions {
     /// The jobs, in the order of the arguments. One that is named twice is one dead letter.
     fn jobs(&self) -> Vec<&JobId> {
         let mut named = HashSet::new();
-        self.jobs.iter().filter(|job| named.insert(*job)).collect()
+        self.selected.jobs.iter().filter(|job| named.insert(*job)).collect()
     }
 
     /// The body of a request about them.
     fn selection(&self) -> Value {
-        if self.all { json!({ "all": true }) } else { json!({ "job_ids": self.jobs() }) }
+        if self.selected.all { json!({ "all": true }) } else { json!({ "job_ids": self.jobs() }) }
     }
 
     /// Fails if some of the jobs were no dead letters.

@@ -1,6 +1,7 @@
 //! OpenID Connect options of `vestibule serve`.
 
 use clap::Args;
+use tracing::warn;
 use vestibule_admin::{ProviderConfig, ProviderTexts};
 use vestibule_runtime::EnvError;
 
@@ -37,6 +38,21 @@ pub(crate) struct ProviderOptions {
 }
 
 impl ProviderOptions {
+    /// Names the options of a provider that have no effect without its issuer.
+    pub(crate) fn warn_of_ignored(&self) {
+        let given = [
+            ("--oidc-client-id", self.oidc_client_id.is_some()),
+            ("--oidc-client-secret", self.oidc_client_secret.is_some()),
+            ("--oidc-ca", self.oidc_ca.is_some()),
+            ("--oidc-name", self.oidc_name.is_some()),
+            ("--oidc-claim", self.oidc_claim.is_some()),
+        ];
+        let ignored: Vec<&str> = given.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag).collect();
+        if self.oidc_issuer.is_none() && !ignored.is_empty() {
+            warn!(options = ignored.join(", "), "these options have no effect without --oidc-issuer");
+        }
+    }
+
     /// The provider; `None` if it is not configured. An error names the flag and its variable.
     pub(crate) fn config(&self) -> anyhow::Result<Option<ProviderConfig>> {
         let text = |value: &Option<String>| value.clone().unwrap_or_default();

@@ -7,7 +7,7 @@ use vestibule_core::settings::{Origin, TrustedHeaders};
 use vestibule_runtime::{ClientAddressSource, TRUSTED_PROXIES_MAX};
 use vestibule_themes::THEMES_RECHECK;
 
-use crate::arguments::{Listen, LogOptions, parse_origin, whole};
+use crate::arguments::{Listen, LogOptions, flag, parse_origin, whole};
 use crate::provider::ProviderOptions;
 use crate::store_options::{StoreOptions, WorkerOptions};
 
@@ -50,7 +50,7 @@ pub(crate) struct ServeOptions {
     pub(crate) stores: StoreOptions,
 
     /// Start no jobs: this process only accepts them, and another one runs them
-    #[arg(long, env = "VESTIBULE_NO_WORKER", value_parser = clap::builder::BoolishValueParser::new())]
+    #[arg(long, env = "VESTIBULE_NO_WORKER", value_parser = flag)]
     pub(crate) no_worker: bool,
 
     #[command(flatten)]

@@ -159,6 +159,9 @@ async fn dead_letters_are_retried() {
     assert!(sequences[0] < sequences[1], "in the order of the arguments: {sequences:?}");
     let (status, said) = jobs.run(&["jobs", "retry", "mails", &dead[1], &dead[2]]).await;
     assert_eq!((status, said.contains("1 of the jobs are no dead letters of mails")), (1, true), "{said}");
+    let (status, said) = jobs.run(&["jobs", "retry", "mails"]).await;
+    assert_eq!(status, 2, "{said}");
+    assert!(said.contains("JOB") && said.contains("--all"), "{said}");
     let (status, said) = jobs.run(&["jobs", "retry", "mails", "--all"]).await;
     assert_eq!((status, said.contains("200 jobs of mails run again")), (0, true), "{said}");
     assert_eq!(jobs.counts().await, (json!(203), json!(0)));

@@ -71,15 +71,20 @@ async fn empty_variables_count_as_not_set() {
     let mut program = launch.start();
     program.until_healthy(&address).await;
     assert!(program.log().contains("--no-worker with jobs in memory"), "{}", program.log());
+    assert!(!program.log().contains("is not read"), "{}", program.log());
 }
 
 #[tokio::test]
 async fn invalid_variables_are_named() {
-    for (name, value) in [("VESTIBULE_NO_WORKER", "maybe"), ("VESTIBULE_LISTEN", "here"), ("VESTIBULE_QUOTA", "many")] {
+    for (name, value, takes) in [
+        ("VESTIBULE_NO_WORKER", "maybe", "must be true, yes, on or 1, or false, no, off or 0"),
+        ("VESTIBULE_LISTEN", "here", "127.0.0.1:8080"),
+        ("VESTIBULE_QUOTA", "many", "must be a whole number"),
+    ] {
         let mut program = Program::vestibule(&["serve", "--origin", "http://127.0.0.1:1"]).env(name, value).start();
         assert!(!program.end().await.success());
         let named = format!("The value is that of the environment variable {name}.");
-        assert!(program.log().contains(&named), "{}", program.log());
+        assert!(program.log().contains(&named) && program.log().contains(takes), "{}", program.log());
     }
     let mut program = Program::vestibule(&["serve", "--quota", "many"]).env("VESTIBULE_QUOTA", "1").start();
     assert!(!program.end().await.success());

@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
 use axum::routing::any;
 use tracing::{info, warn};
 use vestibule_admin::{AdminParts, NewOperator, RequireTotp};
@@ -14,11 +17,15 @@ use vestibule_runtime::{ConnectionCounts, is_memory};
 
 use crate::serve_options::ServeOptions;
 use crate::server::{ConnectionLimits, Server, suggest_other_address};
+use crate::state_file::SnapshotRequests;
 
 /// How long a client may stall within a body; bodies are small, except for themes.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum pause between attempts to create the first superuser while the store is unavailable.
 const BOOTSTRAP_PAUSE_MAX: Duration = Duration::from_secs(10);
+
+/// Beginnings of the paths below which requests change what a snapshot of the memory store contains.
+const SAVED: [&str; 3] = ["/api/v1/queues", "/api/v1/settings", "/api/v1/tenants"];
 
 /// A bound admin listener.
 pub(crate) struct Admin {
@@ -28,14 +35,20 @@ pub(crate) struct Admin {
     has_metrics: bool,
 }
 
+/// What `/metrics` shows of this process.
+pub(crate) struct MetricsParts {
+    pub(crate) requests: RequestMetrics,
+    pub(crate) connections: Arc<ConnectionCounts>,
+    pub(crate) calls: CallMetrics,
+}
+
 /// Starts listening on `--admin-listen`; `None` if it is not set.
 pub(crate) fn bind(
     options: &ServeOptions,
     limits: ConnectionLimits,
     parts: AdminParts,
-    requests: RequestMetrics,
-    connections: Arc<ConnectionCounts>,
-    calls: CallMetrics,
+    MetricsParts { requests, connections, calls }: MetricsParts,
+    snapshots: Option<SnapshotRequests>,
 ) -> anyhow::Result<Option<Admin>> {
     let Some(listen) = &options.admin_listen else {
         warn_of_ignored(options);
@@ -57,17 +70,31 @@ pub(crate) fn bind(
         metrics = metrics.with_job_queues(Arc::clone(jobs), calls);
     }
     let has_metrics = token.is_some();
+    let backoffice = match snapshots {
+        Some(snapshots) => vestibule_admin::router(parts).layer(from_fn_with_state(snapshots, save_changes)),
+        None => vestibule_admin::router(parts),
+    };
     // The backoffice and the metrics each have their own router, paths and authorization.
     let router = match token {
-        Some(token) => vestibule_admin::router(parts).merge(vestibule_metrics::router(metrics, token)),
+        Some(token) => backoffice.merge(vestibule_metrics::router(metrics, token)),
         // Otherwise the dashboard would respond, which has a page for every path.
-        None => vestibule_admin::router(parts).route("/metrics", any(async || StatusCode::NOT_FOUND)),
+        None => backoffice.route("/metrics", any(async || StatusCode::NOT_FOUND)),
     };
     let server = Server::bind(listen)
         .map_err(suggest_other_address("--admin-listen"))?
         .with_limits(limits)
         .with_body_timeout(BODY_TIMEOUT);
     Ok(Some(Admin { server, router, first, has_metrics }))
+}
+
+/// Writes a snapshot before a change of what it contains is confirmed: an operator must not lose it to a crash.
+async fn save_changes(State(snapshots): State<SnapshotRequests>, request: Request, next: Next) -> Response {
+    let is_change = !request.method().is_safe() && SAVED.iter().any(|path| request.uri().path().starts_with(path));
+    let response = next.run(request).await;
+    if is_change && response.status().is_success() {
+        snapshots.written().await;
+    }
+    response
 }
 
 /// Names the options of the backoffice that have no effect without it.

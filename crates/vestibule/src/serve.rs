@@ -39,7 +39,7 @@ use crate::server::{Server, raise_descriptor_limit, suggest_other_address};
 use crate::settings_file::read_settings;
 use crate::settings_writer::{SettingsWriter, UnlistedQueues, WriteError, watch_settings};
 use crate::signals::{second_stop_signal, stop_signal};
-use crate::state_file::{KnownQueues, StateFile};
+use crate::state_file::{KnownQueues, SnapshotRequests, StateFile};
 use crate::summary::Summary;
 
 /// ID of the queue that `--origin` creates, and of its tenant.
@@ -90,7 +90,10 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         jobs: Some(jobs.clone()),
     };
     let calls = CallMetrics::new();
-    let admin = admin::bind(&options, limits.admin, parts, requests, counts, calls.clone())?;
+    let (snapshot_requests, requested_snapshots) = SnapshotRequests::new();
+    let snapshot_requests = recovery.state.is_some().then_some(snapshot_requests);
+    let metrics = admin::MetricsParts { requests, connections: counts, calls: calls.clone() };
+    let admin = admin::bind(&options, limits.admin, parts, metrics, snapshot_requests)?;
 
     let relay = options.beacon_url.as_deref().map(Relay::new).transpose().context("--beacon-url")?;
     let beacon = relay.map(|relay| BeaconRecorder {
@@ -119,7 +122,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     background.spawn(purge_loop(store.clone(), records));
     background.spawn(async move { gate.serve_all_the_time().await });
     admin.map(|admin| background.spawn(admin.serve()));
-    let snapshots = recovery.state.map(|state| Background::start(|stop| state.write_until(stop)));
+    let snapshots = recovery.state.map(|state| Background::start(|stop| state.write_until(requested_snapshots, stop)));
     let shared = Shared { store, directory, jobs: jobs.clone() };
     let worker = if runs_jobs(&options) { Some(start_worker(&options, shared, calls)?) } else { None };
     let (stop_worker, worker) = worker.map(|Background { stop, ended }| (stop, ended)).unzip();

@@ -1,8 +1,8 @@
 //! Recovery data in the state folder: a snapshot of the memory store, and the list of queues.
 //!
-//! The snapshot is written every few seconds and on shutdown. A restart loses nothing; after a crash, the tickets restore
-//! what the last snapshot does not have (rule 7, recovery). A listed queue that the store does not have was lost, so it
-//! starts in recovery and not as a new queue.
+//! The snapshot is written every few seconds, on shutdown, and before a change of an operator is answered. A restart loses
+//! nothing; after a crash, the tickets restore what the last snapshot does not have (rule 7, recovery). A listed queue that
+//! the store does not have was lost, so it starts in recovery and not as a new queue.
 
 use std::fs::{self, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use tokio::sync::{mpsc, oneshot};
 use tracing::{info, warn};
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{PutMode, PutOutcome, SettingsStore, StoreError};
@@ -25,11 +26,33 @@ use crate::last_applied_settings::LastAppliedSettings;
 const SNAPSHOT_FILE: &str = "memory-store.json";
 /// File with the IDs of the queues, one per line.
 const QUEUES_FILE: &str = "queues";
-/// Interval between snapshots; a killed process loses at most this much.
+/// Interval between snapshots; a killed process loses at most this much of the lines.
 const SNAPSHOT_INTERVAL: Duration = Duration::from_secs(3);
 
 /// File that a process with a memory store locks: another one would replace the snapshot by its own.
 const LOCK_FILE: &str = "memory-store.lock";
+
+/// Asks for snapshots between those at the interval.
+#[derive(Clone)]
+pub(crate) struct SnapshotRequests(mpsc::UnboundedSender<oneshot::Sender<()>>);
+
+/// The receiving end of [`SnapshotRequests`].
+pub(crate) type RequestedSnapshots = mpsc::UnboundedReceiver<oneshot::Sender<()>>;
+
+impl SnapshotRequests {
+    pub(crate) fn new() -> (Self, RequestedSnapshots) {
+        let (sender, requested) = mpsc::unbounded_channel();
+        (Self(sender), requested)
+    }
+
+    /// Waits for a snapshot that contains all changes before this call. If it cannot be written, the log says so.
+    pub(crate) async fn written(&self) {
+        let (waiting, ended) = oneshot::channel();
+        if self.0.send(waiting).is_ok() {
+            let _ = ended.await;
+        }
+    }
+}
 
 /// The snapshot of the memory store on disk.
 #[derive(Clone)]
@@ -99,16 +122,29 @@ impl StateFile {
     }
 
     /// Writes snapshots until `stop` resolves, and a last one afterwards.
-    pub(crate) async fn write_until(self, stop: impl Future<Output = ()>) {
+    pub(crate) async fn write_until(self, mut requested: RequestedSnapshots, stop: impl Future<Output = ()>) {
         let mut stop = pin!(stop);
         loop {
+            let mut waiting = Vec::new();
             // Between writes only: an interrupted one would continue beside the last one.
-            tokio::select! {
-                () = tokio::time::sleep(SNAPSHOT_INTERVAL) => self.write().await,
-                () = &mut stop => break,
+            let is_over = tokio::select! {
+                () = tokio::time::sleep(SNAPSHOT_INTERVAL) => false,
+                Some(first) = requested.recv() => {
+                    waiting.push(first);
+                    false
+                }
+                () = &mut stop => true,
+            };
+            while let Ok(next) = requested.try_recv() {
+                waiting.push(next);
+            }
+            self.write().await;
+            // Those who wait go on.
+            drop(waiting);
+            if is_over {
+                break;
             }
         }
-        self.write().await;
     }
 
     /// Writes a snapshot.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::StatusCode;
+use http::{Method, StatusCode};
 use serde_json::json;
 use vestibule_tests::{AdminClient, IdentityProvider, Origin, Program, Redis, Visitor, free_port, wait_until};
 
@@ -69,6 +69,30 @@ async fn backoffice_changes_apply_to_its_gate() {
     assert_quota_change_applies(&both, &mut client).await;
     assert!(both.program.log().contains("when this process ends"), "{}", both.program.log());
     assert!(!both.program.log().contains("correct horse"), "{}", both.program.log());
+}
+
+#[tokio::test]
+async fn confirmed_changes_survive_a_crash() {
+    let origin = Origin::start();
+    let mut both = Both::start("memory", &origin, Some(FIRST)).await;
+    let mut client = signed_in(&both.admin).await;
+    let queue = json!({ "id": "gig", "tenant": "default", "hosts": ["gig.example.com"], "quota": 1, "handover": { "kind": "check" } });
+    client.create("/queues", queue).await;
+    assert_eq!(client.patch("/queues/default/controls", json!({ "quota": 7 })).await.status, 200);
+    both.program.restart();
+    both.program.until_healthy(&both.gate).await;
+
+    let mut client = signed_in(&both.admin).await;
+    assert_eq!(client.get("/queues/default").await.json()["quota"], 7);
+    let epoch = client.get("/queues/gig").await.json()["epoch"].as_u64().unwrap();
+    client.confirmed(Method::POST, "/queues/gig/reset", None).await;
+    client.confirmed(Method::DELETE, "/queues/default", None).await;
+    both.program.restart();
+    both.program.until_healthy(&both.gate).await;
+
+    let mut client = signed_in(&both.admin).await;
+    assert!(client.get("/queues/gig").await.json()["epoch"].as_u64().unwrap() > epoch);
+    assert_eq!(client.get("/queues/default").await.status, 404);
 }
 
 #[tokio::test]
@@ -251,6 +275,16 @@ async fn invalid_oidc_flags_are_reported() {
         assert!(!program.end().await.success());
         assert!(program.log().contains(said), "{}", program.log());
     }
+}
+
+#[tokio::test]
+async fn oidc_flags_without_an_issuer_are_reported() {
+    let origin = Origin::start();
+    let (gate, admin) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
+    let mut program = with_provider((&gate, &admin), &origin, &["--oidc-claim", "email"]);
+    program.until_healthy(&gate).await;
+    assert!(program.log().contains("these options have no effect without --oidc-issuer"), "{}", program.log());
+    assert!(program.log().contains("--oidc-client-id"), "{}", program.log());
 }
 
 #[tokio::test]

@@ -165,6 +165,7 @@ message_codes! {
         Both("both", "{first} {then}"),
         WillReset("will_reset", "{waiting} waiting and {active} active visitors lose their position and rejoin at the end. All tickets become invalid."),
         WillRemoveQueue("will_remove_queue", "The queue \"{queue}\" will be removed permanently, with {waiting} waiting and {active} active visitors. It no longer protects its hosts."),
+        WillLeaveOrders("will_leave_orders", "{orders} held orders are not finished. They are still sent, but their visitors get no confirmation: their pages no longer exist."),
         WillRemoveJobQueue("will_remove_job_queue", "The job queue \"{job_queue}\" and its signing secret will be removed permanently. Requests to enqueue jobs fail."),
         WillEndSecret("will_end_secret", "The secret before the last rotation of the job queue \"{job_queue}\" still signs calls. It ends at once: handlers that use it refuse every call from then on."),
         WillDrainJobQueue("will_drain_job_queue", "All waiting jobs of the job queue \"{job_queue}\" ({waiting}) will be deleted and never run."),

@@ -114,6 +114,15 @@ impl From<JobBackendError> for Problem {
     }
 }
 
+impl From<StorageError> for Problem {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Store(error) => error.into(),
+            StorageError::JobBackend(error) => error.into(),
+        }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.field_errors() {
@@ -218,8 +227,7 @@ impl Problem {
             | StorageError::JobBackend(JobBackendError::Unavailable(_) | JobBackendError::Corrupt(_))) => {
                 Self::OutcomeUnknown(error)
             }
-            StorageError::Store(error) => error.into(),
-            StorageError::JobBackend(error) => error.into(),
+            error => error.into(),
         }
     }
 

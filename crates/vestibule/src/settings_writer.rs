@@ -281,7 +281,23 @@ impl SettingsWriter {
         if let Some(queue) = queues.into_iter().next() {
             return Err(WriteError::Conflict(queue));
         }
-        Ok(self.directory.remove_unused(&*self.store, &plan.removed).await?)
+        let mut left = self.with_orders(stored, &plan.removed).await?;
+        let removed: Vec<QueueId> = plan.removed.iter().filter(|id| !left.contains(id)).cloned().collect();
+        left.extend(self.directory.remove_unused(&*self.store, &removed).await?);
+        Ok(left)
+    }
+
+    /// Those of the queues that have held orders which are not finished. They stay: their visitors could not follow the orders.
+    async fn with_orders(&self, stored: &StoredSettings, removed: &[QueueId]) -> Result<Vec<QueueId>, WriteError> {
+        let mut found = Vec::new();
+        for queue in removed.iter().filter_map(|id| stored.queue(id)) {
+            let orders = self.jobs.unfinished_orders(queue).await?;
+            if orders > 0 {
+                warn!(queue = %queue.id, orders, "the settings no longer name this queue; it stays, as its held orders are not finished");
+                found.push(queue.id.clone());
+            }
+        }
+        Ok(found)
     }
 
     /// Writes the settings until that succeeds, the settings are rejected or SIGHUP comes.

@@ -644,7 +644,8 @@ export interface paths {
         post?: never;
         /**
          * Remove a queue
-         * @description Removes the queue with all its sessions. Needs a confirmation.
+         * @description Removes the queue with all its sessions. Needs a confirmation, which also says how many held orders of its job queues are not
+         *     finished: they are still sent, but their visitors cannot follow them any longer.
          */
         delete: operations["remove_queue"];
         options?: never;

@@ -2,6 +2,7 @@
 
 use http::Method;
 use serde_json::{Value, json};
+use vestibule_core::jobs::{JobId, NewJob, Payload};
 use vestibule_core::settings::Settings;
 
 use super::backoffice::{Backoffice, on_memory_and_redis, queue};
@@ -10,6 +11,7 @@ on_memory_and_redis! {
     created_queue_returns_every_setting,
     queue_is_updated_by_a_merge_patch_with_if_match,
     queue_removal_needs_a_confirmation,
+    queue_removal_counts_unfinished_orders,
     validate_writes_nothing_and_returns_the_changes,
     clone_copies_settings_absent_from_the_body,
     all_invalid_fields_are_listed_with_their_path,
@@ -94,6 +96,32 @@ async fn queue_removal_needs_a_confirmation(backoffice: Backoffice) {
     assert_eq!(root.get("/queues/tour").await.status, 404);
     assert_eq!(backoffice.store.settings(&"tour".parse().unwrap()).await.unwrap().map(|it| it.to_value()), None);
     assert_eq!(backoffice.queue("tour", "acme", json!({})).await["revision"], 1, "the name is free again");
+}
+
+async fn queue_removal_counts_unfinished_orders(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut root = backoffice.root();
+    root.create("/job-queues", json!({ "id": "orders.fifo", "tenant": "acme", "target": { "kind": "origin" } })).await;
+    let rule = json!({ "action": "hold", "job_queue": "orders.fifo", "method": ["POST"] });
+    let handover = json!({ "kind": "proxy", "origin": "http://127.0.0.1:1" });
+    backoffice.queue("tour", "acme", json!({ "handover": handover, "rules": [rule] })).await;
+    backoffice.queue("gig", "acme", json!({})).await;
+    let mut effect = async |queue: &str| {
+        let asked = root.send(Method::DELETE, &format!("/queues/{queue}"), &[], None).await;
+        asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned()
+    };
+    assert!(!effect("tour").await.contains("orders"), "there are none");
+    let jobs = backoffice.admin.jobs();
+    let settings = jobs.get(&"orders.fifo".parse().unwrap()).await.unwrap().unwrap().settings.clone();
+    let payload = || Payload { content_type: "text/plain".to_owned(), bytes: b"order".to_vec() };
+    for group in ["visitor-1", "visitor-2"] {
+        let order = NewJob { group: Some(group.parse().unwrap()), ..NewJob::new(JobId::random(), payload()) };
+        jobs.enqueue(&settings, vec![order]).await.unwrap();
+    }
+    assert_eq!(jobs.backend().receive(&settings, 1).await.unwrap().jobs.len(), 1);
+    let said = effect("tour").await;
+    assert!(said.contains("2 held orders are not finished"), "{said}");
+    assert!(!effect("gig").await.contains("orders"), "no rule of it holds orders");
 }
 
 async fn validate_writes_nothing_and_returns_the_changes(backoffice: Backoffice) {

@@ -332,6 +332,30 @@ async fn order_is_followed_after_its_rule_was_removed() {
     .await;
 }
 
+#[tokio::test]
+async fn removed_queue_stays_while_its_orders_are_not_finished() {
+    let mut served = RunningGate::with(&orders(HOLD)).await;
+    let mut visitor = served.visitor();
+    visitor.navigate("/").await;
+    served.origin.stop().await;
+    let url = location(&visitor.request(form("/echo"), "ticket=a").await);
+    visitor.leave("tour").await;
+    let without = other(&served.settings("quota = 1"));
+    wait_until("only the order is left", TIMEOUT, async || {
+        served.reload(&without, "settings reloaded").await;
+        served.program.log().contains("it stays, as its held orders are not finished")
+    })
+    .await;
+    assert_eq!(visitor.navigate(&url).await.status, StatusCode::OK);
+    served.origin.restart();
+    wait_until("the queue is gone", TIMEOUT, async || {
+        served.program.signal("HUP");
+        sleep(Duration::from_millis(200)).await;
+        served.program.log().contains("removed, as the settings no longer name it")
+    })
+    .await;
+}
+
 /// The queue that is in the store and not in the file, with a rule that holds orders.
 fn gig() -> Settings {
     let queue = serde_json::json!({

@@ -273,7 +273,8 @@ pub(crate) async fn update_queue(
 
 /// Remove a queue
 ///
-/// Removes the queue with all its sessions. Needs a confirmation.
+/// Removes the queue with all its sessions. Needs a confirmation, which also says how many held orders of its job queues are not
+/// finished: they are still sent, but their visitors cannot follow them any longer.
 #[utoipa::path(delete, path = "/queues/{queue}", tag = "queues",
     params(("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
@@ -287,16 +288,29 @@ pub(crate) async fn remove_queue(
 ) -> Result<StatusCode, Problem> {
     let settings = find_editable(&admin, &principal, &id).await?;
     let stats = admin.store.stats(&settings.id).await?;
+    let orders = unfinished_orders(&admin, &settings).await?;
     let effect = || {
         let queue = Code::WillRemoveQueue.with("queue", settings.id.as_str());
         let will_remove = queue.with("waiting", stats.waiting).with("active", stats.active);
-        events::with_lobbies(will_remove, &settings, &stats)
+        let effect = events::with_lobbies(will_remove, &settings, &stats);
+        if orders == 0 {
+            return effect;
+        }
+        Code::Both.with("first", effect).with("then", Code::WillLeaveOrders.with("orders", orders))
     };
     let subject = format!("queue.remove {} {}", settings.id, settings.line.revision);
     confirmed(&admin, &principal, &headers, &subject, effect).await?;
     let event = AuditEventBuilder::of(&principal, "queue.remove").queue(&settings);
-    let event = event.with("waiting", stats.waiting).with("active", stats.active);
+    let event = event.with("waiting", stats.waiting).with("active", stats.active).with("orders", orders);
     event.written(&admin, admin.store.remove_queue(&settings.id).await).await?;
     admin.refreshed().await;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// The held orders of the job queues that the rules of a queue name, as far as they are not finished.
+async fn unfinished_orders(admin: &Admin, settings: &Settings) -> Result<u64, Problem> {
+    match &admin.jobs {
+        Some(jobs) => jobs.unfinished_orders(settings).await.map_err(Problem::from),
+        None => Ok(0),
+    }
 }

@@ -6,7 +6,7 @@ use tracing::warn;
 use vestibule_core::jobs::{
     BackendResult, JobBackendError, JobQueueId, JobQueueSettings, JobTargetKind, SigningSecret,
 };
-use vestibule_core::settings::{JobQueueChange, JobQueuePlan, StoredJobQueue};
+use vestibule_core::settings::{JobQueueChange, JobQueuePlan, Settings, StoredJobQueue};
 use vestibule_core::store::StoreError;
 use vestibule_records::{DocumentChange, DocumentKind, DocumentOutcome};
 
@@ -142,6 +142,20 @@ impl JobQueues {
     pub async fn has_jobs(&self, settings: &JobQueueSettings) -> BackendResult<bool> {
         let stats = self.job_store().stats(settings).await?;
         Ok(stats.waiting + stats.running + stats.dead > 0)
+    }
+
+    /// The held orders that wait or are sent, in the job queues that the rules of a queue name: their visitors follow them in this
+    /// queue.
+    ///
+    /// # Errors
+    /// Returns the error of the store or the backend.
+    pub async fn unfinished_orders(&self, queue: &Settings) -> Result<u64, StorageError> {
+        let mut orders = 0;
+        for job_queue in self.all().await?.iter().filter(|it| queue.holds_orders_in(&it.settings)) {
+            let stats = self.job_store().stats(&job_queue.settings).await?;
+            orders += stats.waiting + stats.running;
+        }
+        Ok(orders)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 use prometheus::core::Collector as _;
-use prometheus::proto::MetricFamily;
+use prometheus::proto::{LabelPair, MetricFamily};
 use prometheus::{HistogramOpts, HistogramVec};
 use tracing::warn;
 use vestibule_core::jobs::{JobQueueId, JobSchedule, JobStats};
@@ -179,6 +179,17 @@ impl CallMetrics {
     /// Counts a call that took this long.
     pub fn observe(&self, job_queue: &JobQueueId, took: Duration) {
         self.0.with_label_values(&[job_queue.as_str()]).observe(took.as_secs_f64());
+    }
+
+    /// Forgets the calls of job queues that are not among these: the series of removed ones would stay as long as this process.
+    pub(crate) fn keep_only(&self, job_queues: &ScrapedJobQueues) {
+        let is_known = |id: &str| job_queues.stats.iter().any(|(it, _)| it.settings.id.as_str() == id);
+        let families = self.0.collect();
+        let labels = families.iter().flat_map(MetricFamily::get_metric).flat_map(|metric| metric.get_label());
+        for id in labels.map(LabelPair::value).filter(|id| !is_known(id)) {
+            // Another scrape may have removed it.
+            let _ = self.0.remove_label_values(&[id]);
+        }
     }
 
     /// The calls so far; nothing before the first one, because the encoder rejects empty families.

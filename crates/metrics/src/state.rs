@@ -60,7 +60,11 @@ impl Metrics {
     }
 
     pub(crate) async fn families(&self) -> Vec<MetricFamily> {
-        let mut families = render::families(&self.scraper.scrape().await);
+        let scrape = self.scraper.scrape().await;
+        if let (Some(calls), Some(job_queues)) = (&self.calls, scrape.job_queues.as_ref().filter(|it| it.is_complete)) {
+            calls.keep_only(job_queues);
+        }
+        let mut families = render::families(&scrape);
         families.extend(self.requests.iter().flat_map(RequestMetrics::families));
         families.extend(self.connections.iter().flat_map(|counts| connections::families(counts)));
         families.extend(self.calls.iter().flat_map(CallMetrics::families));

@@ -176,7 +176,8 @@ async fn orders_are_counted_by_outcome() {
 #[tokio::test]
 async fn calls_of_the_worker_are_measured() {
     let calls = CallMetrics::new();
-    let metrics = metrics_of(job_queues(Arc::new(MemoryJobs::new(SystemClock::new())), &[]).await, calls.clone());
+    let job_queues = job_queues(Arc::new(MemoryJobs::new(SystemClock::new())), &["mails"]).await;
+    let metrics = metrics_of(job_queues.clone(), calls.clone());
     for milliseconds in [20, 400, 8_000] {
         calls.observe(&"mails".parse().unwrap(), Duration::from_millis(milliseconds));
     }
@@ -187,6 +188,9 @@ async fn calls_of_the_worker_are_measured() {
         let labels = [("job_queue", "mails"), ("le", bound)];
         assert_eq!(found.value(&format!("{name}_bucket"), &labels), Some(count), "{bound}");
     }
+    let removed = job_queues.stored().await.unwrap();
+    job_queues.execute(&JobQueuePlan { removed, ..JobQueuePlan::default() }).await.unwrap();
+    assert_eq!(scrape(&metrics).await.value(&format!("{name}_count"), &[("job_queue", "mails")]), None);
 }
 
 #[tokio::test]

@@ -76,7 +76,12 @@ fn field_errors_describe_accepted_values() {
         (
             "rules",
             json!([{ "action": "queue", "path": format!("/*a{}", "?".repeat(8)) }]),
-            "rules[0].path: must be a path glob that starts with /, such as \"/shop/**\", with at most 8 wildcards",
+            "rules[0].path: must be a path glob that starts with /, such as \"/shop/**\", with at most 8 wildcards and 512 bytes",
+        ),
+        (
+            "rules",
+            json!([{ "action": "queue", "path": format!("/{}", "a".repeat(512)) }]),
+            "rules[0].path: must be a path glob that starts with /, such as \"/shop/**\", with at most 8 wildcards and 512 bytes",
         ),
         (
             "rules",

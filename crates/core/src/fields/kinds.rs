@@ -69,7 +69,7 @@ impl<const MAX: usize> Field for Text<MAX> {
     }
 
     fn schema() -> Value {
-        json!({ "type": "string", "maxLength": MAX })
+        json!({ "type": "string" })
     }
 
     fn parse(value: &Value, reader: &mut Reader) -> Option<String> {

@@ -13,7 +13,7 @@ const WILDCARDS_MAX: usize = 8;
 
 crate::text_kind! {
     /// A path glob.
-    pub PathGlob: Code::PathGlob.with("most", WILDCARDS_MAX), { "maxLength": TEXT_MAX }, |text| {
+    pub PathGlob: Code::PathGlob.with("most", WILDCARDS_MAX).with("bytes", TEXT_MAX), {}, |text| {
         let wildcards = text.bytes().filter(|byte| b"*?[{".contains(byte)).count();
         let has_size = text.len() <= TEXT_MAX && wildcards <= WILDCARDS_MAX;
         let fits = text.starts_with('/') && has_size && glob(text).is_some();

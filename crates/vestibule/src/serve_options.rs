@@ -30,7 +30,7 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_ADMIN_BOOTSTRAP", hide_env_values = true, value_name = "NAME:PASSWORD")]
     pub(crate) admin_bootstrap: Option<String>,
 
-    /// Retention of the audit log, in days
+    /// Retention of the audit log, in days (1 to 3650)
     #[arg(long, env = "VESTIBULE_AUDIT_DAYS", default_value_t = vestibule_admin::AUDIT_DAYS, value_name = "DAYS",
         value_parser = whole::<u64>(1..=vestibule_admin::AUDIT_DAYS_MAX))]
     pub(crate) audit_days: u64,
@@ -73,12 +73,11 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_ORIGIN", value_parser = parse_origin, value_name = "URL")]
     pub(crate) origin: Option<Origin>,
 
-    /// Site name on the queue page of the queue that --origin creates [default: the host of
-    /// the request]
+    /// Site name on the queue page of the queue that --origin creates; not with --settings [default: the host of the request]
     #[arg(long, env = "VESTIBULE_NAME", value_name = "NAME")]
     pub(crate) name: Option<String>,
 
-    /// Quota of the queue that --origin creates [default: 100]
+    /// Quota of the queue that --origin creates; not with --settings [default: 100]
     #[arg(long, env = "VESTIBULE_QUOTA", value_parser = whole::<u64>(0..=u64::MAX), value_name = "N")]
     pub(crate) quota: Option<u64>,
 
@@ -103,7 +102,7 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_BEACON_URL", value_name = "URL")]
     pub(crate) beacon_url: Option<String>,
 
-    /// Number of trusted proxies in front of the gate (X-Forwarded-For, X-Forwarded-Proto)
+    /// Number of trusted proxies in front of the gate (X-Forwarded-For, X-Forwarded-Proto), 0 to 16
     #[arg(long, env = "VESTIBULE_TRUSTED_PROXIES", default_value_t = 0, value_parser = whole::<usize>(0..=TRUSTED_PROXIES_MAX as u64), value_name = "N")]
     pub(crate) trusted_proxies: usize,
 
@@ -132,7 +131,7 @@ pub(crate) struct ServeOptions {
     )]
     pub(crate) networks: Option<String>,
 
-    /// Number of trusted proxies in front of --admin-listen
+    /// Number of trusted proxies in front of --admin-listen, 0 to 16
     #[arg(long, env = "VESTIBULE_ADMIN_TRUSTED_PROXIES", default_value_t = 0, value_parser = whole::<usize>(0..=TRUSTED_PROXIES_MAX as u64), value_name = "N")]
     pub(crate) admin_trusted_proxies: usize,
 

@@ -72,21 +72,43 @@ test('a page whose script does not load reloads and keeps its position', async (
   expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))
 })
 
-test('an error page asks in the background, unless its address may be a link that works once', async ({ serve, context }) => {
-  test.slow()
+test('an error page asks in the background, and not for its address, which may be a link that works once', async ({ serve, page }) => {
   const gate = await serve(queue({ quota: 5 }, { origin: () => 'http://127.0.0.1:9' }))
-  const firstTwo = async (path: string) => {
-    const page = await context.newPage()
-    const areNavigations: boolean[] = []
-    page.on('request', (request) => {
-      if (request.url().endsWith(path)) areNavigations.push(request.isNavigationRequest())
-    })
-    await page.goto(gate.at('shop.localhost', path))
-    await expect.poll(() => areNavigations.length, { timeout: 20_000 }).toBe(2)
-    return areNavigations
-  }
-  const [seats, link] = await Promise.all([firstTwo('/seats'), firstTwo('/confirm?code=1')])
-  expect({ seats, link }).toEqual({ seats: [true, false], link: [true, true] })
+  const asked: [string, boolean][] = []
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url())
+    if (pathname !== '/favicon.ico') asked.push([pathname, request.isNavigationRequest()])
+  })
+  await page.goto(gate.at('shop.localhost', '/activate/1'))
+  await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(2)
+  expect(asked).toEqual([['/activate/1', true], ['/', false]])
+})
+
+test('a page whose host another queue has taken over reloads', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  await activeVisitor(gate)
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect(part(page, 'position')).toHaveText('1')
+  await gate.reload((shop) => {
+    const next = queue({ id: 'next-tour' })(shop).split('[[queues]]')[1] ?? ''
+    return `${queue({ hosts: ['moved.localhost'] })(shop)}[[queues]]${next}`
+  })
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible({ timeout: 30_000 })
+})
+
+test('a page stays if a gate does not know its queue for a moment', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  await activeVisitor(gate)
+  await page.goto(gate.at('shop.localhost', '/'))
+  let loads = 0
+  page.on('domcontentloaded', () => loads++)
+  const restore = await answerInstead(page, { status: 404, json: { code: 'unknown_queue' } })
+  const asked = pollTimes(page)
+  await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(2)
+  await restore()
+  await expect(part(page, 'offline')).toBeHidden({ timeout: 20_000 })
+  await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThan(3)
+  expect(loads).toBe(0)
 })
 
 test('the page polls whatever the browser lists as languages', async ({ serve, page }) => {
@@ -227,6 +249,6 @@ test('an error page waits for the answer of a slow site', async ({ serve, shop, 
   site.listen(Number(new URL(shop.url).port), '127.0.0.1')
   await expect(page.locator('h1')).toHaveText('Seats', { timeout: 60_000 })
   // The browser also asks for the icon of the site.
-  expect(requests.filter((url) => url === '/seats'), 'once in the background, once for the page').toHaveLength(2)
+  expect(requests.filter((url) => url !== '/favicon.ico'), 'once in the background, once for the page').toEqual(['/', '/seats'])
   site.close()
 })

@@ -431,7 +431,7 @@
     el.onclick = async () => {
       if (!confirm(texts.leave_confirm)) return;
       let left = false;
-      try { left = (await fetch(page.leave_url, { method: 'POST', credentials: 'same-origin' })).ok; } catch { }
+      try { left = (await fetch(page.leave_url, { method: 'POST' })).ok; } catch { }
       if (!left) return offline(true);
       stopped = leaving = true;
       render({ state: 'left' });
@@ -522,7 +522,7 @@
   actions.challenge = async () => {
     const status = challenged;
     solvers.forEach((solver) => solver.terminate());
-    const { response, body } = await load(status.join.challenge_url, { credentials: 'same-origin', cache: 'no-store' });
+    const { response, body } = await load(status.join.challenge_url, { cache: 'no-store' });
     if (challenged !== status || leaving) return;
     if (response?.ok && body.parameters) return solve(body);
     if (!response || response.status === 429) return after('challenge', Math.max(BACKOFF_FIRST, retryAfter(response)) * 1000);
@@ -533,7 +533,7 @@
   };
   actions.submit = async () => {
     const status = challenged, headers = { 'Content-Type': 'application/json' };
-    const { response, body } = await load(page.join_url, { method: 'POST', credentials: 'same-origin', headers, body: proof });
+    const { response, body } = await load(page.join_url, { method: 'POST', headers, body: proof });
     if (challenged !== status || leaving) return;
     if (!response || response.status > 499) return after('submit', BACKOFF_MAX * 1000 * Math.random());
     stopSolving();
@@ -608,8 +608,13 @@
       return { response, body: {} };
     } finally { clearTimeout(timer); }
   };
+  // The queue was removed or renamed, or another one has this host: the address shows what is true now. A gate that does not have a new
+  // queue yet knows none for a moment.
+  let unknowns = 0;
   const ask = async () => {
-    const { response, body } = await load(page.status_url, { credentials: 'same-origin', cache: 'no-store' });
+    const { response, body } = await load(page.status_url, { cache: 'no-store' });
+    if (!/^unknown_/.test(body.code)) unknowns = 0;
+    else if (++unknowns > 2) reload();
     const status = body.state in texts.heading ? body : null;
     if (status && status.state !== 'unavailable') visitedAt = Date.now();
     return { status, delay: Math.max(status ? status.poll_after || 1 : 0, retryAfter(response)) };

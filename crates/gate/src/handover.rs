@@ -138,7 +138,7 @@ async fn proxy(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Ori
     }
     match response {
         Ok(response) => {
-            let response = limit_event_stream(response, || connection_end(gate, &visit));
+            let response = limit_event_stream(response, gate.streams.draining(), || connection_end(gate, &visit));
             Answer::new(visit, Reply::Forwarded(response, buffer))
         }
         Err(error) => failed(info, visit, &error),

@@ -26,10 +26,11 @@ use self::store::{Stored, store_order};
 use crate::answer::{Answer, Reply};
 use crate::error::GateError;
 use crate::handover::hand_over;
+use crate::pass::Slot;
 use crate::request::{Credential, RequestInfo};
 use crate::response_buffer::ResponseBuffer;
 use crate::state::Gate;
-use crate::visit::renew;
+use crate::visit::{renew, slot_of};
 use crate::visit_result::VisitResult;
 
 /// Maximum time for the body of an order.
@@ -43,15 +44,31 @@ const OTHER_WAIT: Duration = Duration::from_secs(20);
 pub(crate) async fn hold_or_hand_over(gate: &Gate, info: &RequestInfo, visit: VisitResult, request: Request) -> Answer {
     let queue = visit.queue.clone();
     let hold = info.facts(&gate.clients, |facts| hold_of(&queue.settings.rules, facts));
-    match hold.filter(|_| visit.admitted.is_some()) {
-        Some(hold) => {
-            Box::pin(hold_order(gate, info, visit, hold, request)).await.in_place_of_site(&gate.directory, info)
+    let slot = visit.admitted.or_else(|| slot_before_bypass(gate, info, &visit));
+    match hold.zip(slot) {
+        Some((hold, slot)) => {
+            let answer = Box::pin(hold_order(gate, info, visit, slot, hold, request)).await;
+            answer.in_place_of_site(&gate.directory, info)
         }
         None => hand_over(gate, info, visit, request).await,
     }
 }
 
-async fn hold_order(gate: &Gate, info: &RequestInfo, visit: VisitResult, hold: Hold<'_>, request: Request) -> Answer {
+/// The slot that the visitor had when the queue began to let everyone pass. An order of its session may still wait, so the same order
+/// is not sent beside it.
+fn slot_before_bypass(gate: &Gate, info: &RequestInfo, visit: &VisitResult) -> Option<Slot> {
+    let ticket = visit.by_mode.then(|| info.ticket(&visit.queue, &gate.tickets)).flatten()?;
+    slot_of(&ticket)
+}
+
+async fn hold_order(
+    gate: &Gate,
+    info: &RequestInfo,
+    visit: VisitResult,
+    slot: Slot,
+    hold: Hold<'_>,
+    request: Request,
+) -> Answer {
     let is_function = ResponseBuffer::of(request.extensions()).is_function();
     let (head, body) = request.into_parts();
     let body = match timeout(BODY_TIMEOUT, read_body(body)).await {
@@ -64,7 +81,7 @@ async fn hold_order(gate: &Gate, info: &RequestInfo, visit: VisitResult, hold: H
         Ok(OrderBody::Broken) => return Answer::new(visit, Reply::Empty(StatusCode::BAD_REQUEST)),
         Err(_) => return Answer::new(visit, Reply::Empty(StatusCode::REQUEST_TIMEOUT)),
     };
-    match store_order(gate, info, &visit, hold.job_queue, &body).await {
+    match store_order(gate, info, &visit, slot, hold.job_queue, &body).await {
         Stored::As(order) => {
             let limit = wait_limit(info, is_function);
             let outcome = wait_for_outcome(gate, &order, limit).await;

@@ -42,7 +42,7 @@ pub(crate) fn admit_without_recheck(gate: &Gate, queue: &Arc<Queue>, ticket: Opt
 }
 
 /// The slot that the ticket states.
-fn slot_of(ticket: &Ticket) -> Option<Slot> {
+pub(crate) fn slot_of(ticket: &Ticket) -> Option<Slot> {
     let account = ticket.account().map(|account| account.code);
     let (session, former) = (ticket.session(), ticket.former());
     Some(Slot { session, expires_at: ticket.slot_expires_at()?, account, former })

@@ -8,7 +8,10 @@ use http::header::{ACCEPT, CONTENT_TYPE, REFERER};
 use http::request::Builder;
 use http::{Method, Request, StatusCode};
 use serde_json::json;
+use vestibule_core::line::Mode;
+use vestibule_core::store::{PutMode, SettingsStore as _};
 use vestibule_core::{Clock as _, Micros, SystemClock, verify_pass};
+use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{
     FakeTime, Origin, Program, Recorded, Redis, TcpProxy, TestResponse, Visitor, account_keys, account_token,
     free_port, wait_until,
@@ -247,6 +250,29 @@ async fn order_stays_that_of_a_visitor_who_signs_in() {
     })
     .await;
     assert_eq!((last.text(), shop.orders().len()), ("at last", 1));
+}
+
+/// Everyone passes then, but an order that waits is not sent a second time.
+#[tokio::test]
+async fn bypass_mode_makes_no_order_twice() {
+    let redis = Redis::start().await;
+    let shop = Shop::open_over(&redis, "").await;
+    let mut visitor = shop.admitted().await;
+    let order = || form("/slow?8000").header("prefer", "respond-async");
+    let url = location(&visitor.request(order(), "ticket=a").await);
+    let store = RedisStore::connect(&redis.url(), RedisOptions::default()).unwrap();
+    let mut settings = store.settings(&"tour".parse().unwrap()).await.unwrap().unwrap();
+    (settings.line.mode, settings.recheck_after) = (Mode::Bypass, 0);
+    store.put_settings(&settings, PutMode::Always).await.unwrap();
+    // The gate learns of the mode from the store.
+    visitor.status("tour").await;
+
+    let again = visitor.request(order(), "ticket=a").await;
+    assert_eq!((again.status, location(&again)), (StatusCode::SEE_OTHER, url.clone()));
+    let mut newcomer = Visitor::new(&shop.address, HOST);
+    assert_eq!(newcomer.request(form("/checkout"), "ticket=b").await.status, StatusCode::OK, "it is not held");
+    wait_until("the order is completed", LIMIT, async || visitor.navigate(&url).await.text() == "at last").await;
+    assert_eq!(shop.orders().len(), 2);
 }
 
 /// H4: whenever the visitor signed in, and on all devices of the account.
@@ -529,7 +555,7 @@ async fn page_says_that_an_order_beyond_the_limit_was_not_placed() {
     assert_eq!(visitor.request(form("/echo"), "seat=1").await.status, StatusCode::OK);
     for (referer, again) in [
         ("http://shop.example/basket/7", "/basket/7"),
-        ("http://shop.example/echo?a", "/echo"),
+        ("http://shop.example/echo?a", "/echo?a"),
         ("http://other.example/basket", "/echo"),
     ] {
         let page = visitor.request(form("/echo").header(REFERER, referer), "seat=2").await;

@@ -73,11 +73,11 @@ pub(super) fn not_placed(info: &RequestInfo, visit: VisitResult, error: GateErro
     Answer::new(visit, reply)
 }
 
-/// Where a visitor whose order was not placed tries again: on the page that sent it, if that is another one of this host, since the
-/// address of an order may accept nothing but orders. Browsers name that page also when they follow the redirect to the status page, and
+/// Where a visitor whose order was not placed tries again: on the page that sent it, if that is one of this host, since the address of
+/// an order may accept nothing but orders. Browsers name that page also when they follow the redirect to the status page, and
 /// when a script reloads it.
 fn retry_url(info: &RequestInfo) -> String {
-    match referring_page(&info.headers, info.host.as_deref()).filter(|page| page.path() != info.path) {
+    match referring_page(&info.headers, info.host.as_deref()) {
         Some(page) => form_url(page.path(), page.query()),
         None => form_url(&info.path, info.query.as_deref()),
     }
@@ -145,5 +145,30 @@ async fn mark_delivered(order: &Order) {
     let settings = &order.job_queue.settings;
     if let Err(error) = order.job_queues.job_store().mark_delivered(settings, order.id).await {
         warn!(job_queue = %settings.id, job = %order.id, %error, "the delivery of a response could not be recorded");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Uri;
+
+    use super::*;
+    use crate::client_rules::ClientRules;
+
+    #[test]
+    fn order_is_tried_again_from_the_page_that_sent_it() {
+        let again = |order: &'static str, referer: &'static str| {
+            let headers = HeaderMap::from_iter([
+                (header::HOST, HeaderValue::from_static("shop.example")),
+                (header::REFERER, HeaderValue::from_static(referer)),
+            ]);
+            let (uri, extensions) = (Uri::from_static(order), Extensions::new());
+            retry_url(&RequestInfo::of(&Method::POST, &uri, headers, &extensions, 0, &ClientRules::default()))
+        };
+        assert_eq!(again("/buy", "https://shop.example/basket?a=1"), "/basket?a=1");
+        assert_eq!(again("/order?action=buy", "https://shop.example/order?step=pay"), "/order?step=pay");
+        assert_eq!(again("/buy?a=1", "https://other.example/basket"), "/buy?a=1");
+        let status_page = "https://shop.example/buy?a=1&vestibule_job=0r5x3mhv6n2k8t4w7q9yabc";
+        assert_eq!(again("/buy?a=1", status_page), "/buy?a=1");
     }
 }

@@ -14,6 +14,7 @@ use vestibule_runtime::{CachedJobQueue, HeldRequest, JobQueues};
 use super::content::deduplication_id;
 use super::order_url::without_job;
 use crate::own_headers;
+use crate::pass::Slot;
 use crate::request::RequestInfo;
 use crate::state::Gate;
 use crate::visit_result::VisitResult;
@@ -40,16 +41,17 @@ pub(super) enum Stored {
     No,
 }
 
-/// Stores the order of an active session.
+/// Stores the order of the session that has this slot.
 pub(super) async fn store_order(
     gate: &Gate,
     info: &RequestInfo,
     visit: &VisitResult,
+    slot: Slot,
     job_queue: &JobQueueId,
     body: &Bytes,
 ) -> Stored {
     let Some((job_queues, job_queue)) = find_job_queue(gate, visit, job_queue).await else { return Stored::No };
-    let Some(job) = job_of(gate, info, visit, body) else { return Stored::No };
+    let Some(job) = job_of(gate, info, &visit.queue.settings, slot, body) else { return Stored::No };
     let id = job.id;
     let order = |id, is_duplicate| {
         Stored::As(Order { job_queues: job_queues.clone(), job_queue: job_queue.clone(), id, is_duplicate })
@@ -113,13 +115,12 @@ fn warn_not_stored(gate: &Gate, visit: &VisitResult, job_queue: &JobQueueId, rea
 }
 
 /// The order as a job: its group is the session. `None` if it cannot be forwarded.
-fn job_of(gate: &Gate, info: &RequestInfo, visit: &VisitResult, body: &Bytes) -> Option<NewJob> {
-    let slot = visit.admitted?;
+fn job_of(gate: &Gate, info: &RequestInfo, queue: &Settings, slot: Slot, body: &Bytes) -> Option<NewJob> {
     let target = without_job(&info.path, info.query.as_deref());
     let request = HeldRequest {
-        queue: visit.queue.settings.id.clone(),
+        queue: queue.id.clone(),
         account: slot.account,
-        origin: visit.queue.settings.handover.origin.clone()?,
+        origin: queue.handover.origin.clone()?,
         method: info.method.clone(),
         headers: headers_for_later(gate, info)?,
         target: target.clone(),

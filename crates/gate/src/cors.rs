@@ -54,6 +54,13 @@ pub(crate) fn add_cors_headers(headers: &mut HeaderMap, cors_origin: CorsOrigin)
     }
 }
 
+/// Allows pages of every site to read this response, which says nothing about its visitor.
+pub(crate) fn readable_by_all(info: &RequestInfo, mut response: Response) -> Response {
+    let origin = info.headers.get(header::ORIGIN).cloned().map_or(CorsOrigin::None, CorsOrigin::Allowed);
+    add_cors_headers(response.headers_mut(), origin);
+    response
+}
+
 fn allow_origin(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));

@@ -22,8 +22,9 @@ pub(crate) mod theme;
 
 use std::sync::Arc;
 
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequestParts, Query};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -43,9 +44,21 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T> {
     type Rejection = GateError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, GateError> {
-        let Query(params) = Query::try_from_uri(&parts.uri).map_err(|_| GateError::InvalidQuery)?;
+        let invalid = |rejection| GateError::InvalidQuery(invalid_parameter(&rejection));
+        let Query(params) = Query::try_from_uri(&parts.uri).map_err(invalid)?;
         Ok(Self(params))
     }
+}
+
+/// The parameter that is missing, is given twice or has an invalid value. The rejection names it only in its text.
+fn invalid_parameter(rejection: &QueryRejection) -> String {
+    let text = rejection.body_text();
+    let reason = text.split_once(": ").map_or("", |(_, reason)| reason);
+    let name = match reason.split_once("field `") {
+        Some((_, field)) => field.split('`').next(),
+        None => reason.split_once(": ").map(|(path, _)| path),
+    };
+    name.unwrap_or("query").to_owned()
 }
 
 /// The query parameters of an endpoint.
@@ -67,13 +80,16 @@ pub(crate) struct EndpointRequest {
 }
 
 impl FromRequestParts<Gate> for EndpointRequest {
-    type Rejection = GateError;
+    type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, gate: &Gate) -> Result<Self, GateError> {
-        let QueryParams(query) = QueryParams::<EndpointParams>::from_request_parts(parts, gate).await?;
+    async fn from_request_parts(parts: &mut Parts, gate: &Gate) -> Result<Self, Response> {
+        let query = QueryParams::<EndpointParams>::from_request_parts(parts, gate).await;
+        let QueryParams(query) = query.map_err(IntoResponse::into_response)?;
         let Ok(info) = RequestInfo::from_request_parts(parts, gate).await;
-        let queue = find_queue(gate, &info, query.queue.as_deref()).await?;
-        let cors_origin = cors::cors_origin(&gate.directory, &info, &queue.settings)?;
+        let queue = find_queue(gate, &info, query.queue.as_deref()).await;
+        let queue = queue.map_err(|error| cors::readable_by_all(&info, error.into_response()))?;
+        let cors_origin = cors::cors_origin(&gate.directory, &info, &queue.settings);
+        let cors_origin = cors_origin.map_err(IntoResponse::into_response)?;
         let has_page_session = query.session.is_some_and(|session| session.parse::<SessionId>().is_ok());
         Ok(Self { info, queue, cors_origin, has_page_session })
     }
@@ -120,4 +136,25 @@ pub(crate) async fn preflight(request: EndpointRequest) -> Response {
 /// Any other path under `/_vestibule/`.
 pub(crate) async fn not_found() -> GateError {
     GateError::NotFound
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Uri;
+
+    use super::check::CheckParams;
+    use super::language::LanguageParams;
+    use super::*;
+
+    fn rejected<T: DeserializeOwned>(uri: &'static str) -> String {
+        let rejection = Query::<T>::try_from_uri(&Uri::from_static(uri)).err();
+        invalid_parameter(&rejection.unwrap_or_else(|| panic!("{uri} is valid")))
+    }
+
+    #[test]
+    fn invalid_query_names_its_parameter() {
+        assert_eq!(rejected::<EndpointParams>("/?queue=a&queue=b"), "queue");
+        assert_eq!(rejected::<CheckParams>("/?page=maybe:%20no"), "page");
+        assert_eq!(rejected::<LanguageParams>("/?return=%2F"), "language");
+    }
 }

@@ -2,9 +2,9 @@
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use serde_json::json;
+use serde_json::{Value, json};
 use vestibule_core::jobs::{ENQUEUES_WINDOW, JobId};
-use vestibule_runtime::{JobRequestError, Problem};
+use vestibule_runtime::{Decision, JobRequestError, Outcome, Problem};
 use vestibule_themes::ErrorPage;
 
 /// An error as a client sees it. The text of a variant says what happened.
@@ -19,8 +19,9 @@ pub(crate) enum GateError {
     /// The path has readings that different queues take, or too many readings, and rules decide by the path.
     #[error("The path of this URL is ambiguous: too long, or open to different interpretations. Use a simpler path.")]
     AmbiguousPath,
+    /// The query, or this parameter of it.
     #[error("Invalid query. Give each parameter once, with a valid value.")]
-    InvalidQuery,
+    InvalidQuery(String),
     /// Two headers of a forward-auth request contradict each other.
     #[error("The values of {0} disagree. Set each header once in the proxy, or remove one.")]
     ConflictingHeaders(&'static str),
@@ -141,7 +142,7 @@ impl GateError {
             Self::UnknownQueue => (StatusCode::NOT_FOUND, "unknown_queue", Some("queue")),
             Self::InvalidHost => (StatusCode::BAD_REQUEST, "invalid_host", Some("host")),
             Self::AmbiguousPath => (StatusCode::BAD_REQUEST, "ambiguous_path", None),
-            Self::InvalidQuery => (StatusCode::BAD_REQUEST, "invalid_query", None),
+            Self::InvalidQuery(_) => (StatusCode::BAD_REQUEST, "invalid_query", None),
             Self::ConflictingHeaders(headers) => (StatusCode::BAD_REQUEST, "conflicting_headers", Some(headers)),
             Self::NotFound => (StatusCode::NOT_FOUND, "not_found", None),
             Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", None),
@@ -155,7 +156,7 @@ impl GateError {
             Self::TooManyInvalidProofs(_) => (StatusCode::TOO_MANY_REQUESTS, "too_many_invalid_proofs", None),
             Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", Some("content-type")),
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", None),
-            Self::InvalidRequest(_) => (StatusCode::BAD_REQUEST, "invalid_request", None),
+            Self::InvalidRequest(part) => (StatusCode::BAD_REQUEST, "invalid_request", Some(part)),
             Self::OriginLoop => (StatusCode::LOOP_DETECTED, "origin_loop", None),
             Self::OriginDown => (StatusCode::BAD_GATEWAY, "origin_down", None),
             Self::OriginSlow => (StatusCode::GATEWAY_TIMEOUT, "origin_slow", None),
@@ -214,21 +215,42 @@ impl GateError {
 
 impl IntoResponse for GateError {
     fn into_response(self) -> Response {
-        let (status, code, field) = self.table();
+        let status = self.status();
+        self.into_response_with(status)
+    }
+}
+
+impl GateError {
+    /// The values in the text.
+    fn params(&self) -> Option<Value> {
+        Some(match self {
+            Self::ResponseTooLarge { limit_mib } => json!({ "limit_mib": limit_mib }),
+            Self::BodyTooLarge { limit_bytes } => json!({ "limit_bytes": limit_bytes }),
+            Self::OrderOutcomeUnknown(job) | Self::EnqueueUnconfirmed(job) => json!({ "job_id": job }),
+            Self::ConflictingHeaders(headers) => json!({ "headers": headers.split(" and ").collect::<Vec<_>>() }),
+            Self::InvalidRequest(part) => json!({ "part": part }),
+            Self::InvalidProof(reason) | Self::InvalidProgress(reason) => json!({ "reason": reason }),
+            Self::TooManyInvalidProofs(seconds) => json!({ "seconds": seconds }),
+            _ => return None,
+        })
+    }
+
+    /// The response with another status, for proxies that know only some.
+    pub(crate) fn into_response_with(self, status: StatusCode) -> Response {
+        let (_, code, field) = self.table();
         let mut problem = Problem::new(status, code, self.to_string());
-        if let Some(field) = field {
+        if let Self::InvalidQuery(parameter) = &self {
+            problem = problem.with_field(parameter.clone());
+        } else if let Some(field) = field {
             problem = problem.with_field(field);
         }
-        if let Self::ResponseTooLarge { limit_mib } = self {
-            problem = problem.with_params(json!({ "limit_mib": limit_mib }));
-        }
-        if let Self::BodyTooLarge { limit_bytes } = self {
-            problem = problem.with_params(json!({ "limit_bytes": limit_bytes }));
-        }
-        if let Self::OrderOutcomeUnknown(job) | Self::EnqueueUnconfirmed(job) = self {
-            problem = problem.with_params(json!({ "job_id": job }));
+        if let Some(params) = self.params() {
+            problem = problem.with_params(params);
         }
         let mut response = problem.into_response();
+        if self == Self::QueuesNotLoaded {
+            response.extensions_mut().insert(Decision::without_queue(Outcome::Unavailable));
+        }
         if let Some(seconds) = self.retry_after() {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

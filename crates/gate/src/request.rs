@@ -119,6 +119,12 @@ impl RequestInfo {
         RequestLanguages::of(chosen.as_deref(), self.header(header::ACCEPT_LANGUAGE))
     }
 
+    /// Sets the scheme of the original request. Only https sets the cookie that needs it.
+    pub(crate) const fn set_https(&mut self, https: bool) {
+        self.origin.https = https;
+        self.is_https_everywhere &= https;
+    }
+
     pub(crate) const fn scheme(&self) -> &'static str {
         if self.origin.https { "https" } else { "http" }
     }

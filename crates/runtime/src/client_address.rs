@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 pub const TRUSTED_PROXIES_MAX: usize = 16;
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED: &str = "forwarded";
+const X_FORWARDED_PROTO: &str = "x-forwarded-proto";
 /// The header of `CloudFront` with address and port.
 const VIEWER_ADDRESS: &str = "cloudfront-viewer-address";
 
@@ -75,8 +76,7 @@ pub fn request_origin(
         let address = peer.map(|peer| peer.to_canonical());
         return RequestOrigin { address, from_proxies: false, https: false, extra_hops };
     }
-    let https =
-        all_values(headers, "x-forwarded-proto").last().is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
+    let https = forwarded_schemes(headers).last().unwrap_or_default();
     let listed = match source {
         ClientAddressSource::XForwardedFor => all_values(headers, X_FORWARDED_FOR).collect(),
         ClientAddressSource::Forwarded => forwarded_for(headers),
@@ -89,6 +89,16 @@ pub fn request_origin(
     let index = listed.len().checked_sub(trusted);
     let address = index.and_then(|index| parse_address(listed[index]));
     RequestOrigin { address, from_proxies: index.is_some(), https, extra_hops: listed.len() > trusted }
+}
+
+/// Whether each scheme that `X-Forwarded-Proto` names is one over TLS. The last is that of the proxy nearest to this process.
+pub fn forwarded_schemes(headers: &HeaderMap) -> impl Iterator<Item = bool> {
+    all_values(headers, X_FORWARDED_PROTO).filter(|scheme| !scheme.is_empty()).map(is_secure_scheme)
+}
+
+/// Whether a scheme is one over TLS. Some proxies name that of the web socket.
+pub fn is_secure_scheme(scheme: &str) -> bool {
+    ["https", "wss"].iter().any(|secure| scheme.eq_ignore_ascii_case(secure))
 }
 
 /// Whether `X-Forwarded-For` lists another address before this one, which is that of a proxy then.
@@ -220,6 +230,19 @@ mod tests {
         assert_eq!(of("x-forwarded-for", b"\xff", 1), (None, true), "a proxy that states no address");
         assert_eq!(of("x-forwarded-for", b"\xff", 2), (None, false), "past a proxy");
         assert_eq!(of("cf-connecting-ip", b"\xff", 1), (None, true));
+    }
+
+    #[test]
+    fn proxies_name_the_scheme_in_any_case() {
+        let https = |value| {
+            request_origin(&header("x-forwarded-proto", value), None, 1, &ClientAddressSource::XForwardedFor).https
+        };
+        for secure in ["https", "HTTPS", "wss", "http, https", "https,"] {
+            assert!(https(secure), "{secure}");
+        }
+        for other in ["http", "https, http", "", "ws", "httpsx"] {
+            assert!(!https(other), "{other}");
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ mod telemetry;
 pub use beacon::{RecordBeaconError, RecordedBeacon, record_beacon};
 pub use client_address::{
     ClientAddressSource, InvalidClientAddressSource, PeerAddress, RequestOrigin, TRUSTED_PROXIES_MAX, client_network,
-    request_origin,
+    forwarded_schemes, is_secure_scheme, request_origin,
 };
 pub use clock::StoreClock;
 pub use config::{

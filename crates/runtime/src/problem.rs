@@ -1,5 +1,7 @@
 //! Errors as problem details (RFC 9457).
 
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -13,7 +15,7 @@ pub struct Problem {
     code: &'static str,
     detail: String,
     params: Option<Value>,
-    field: Option<&'static str>,
+    field: Option<Cow<'static, str>>,
 }
 
 impl Problem {
@@ -30,8 +32,8 @@ impl Problem {
 
     /// Names the invalid parameter or header.
     #[must_use]
-    pub fn with_field(self, field: &'static str) -> Self {
-        Self { field: Some(field), ..self }
+    pub fn with_field(self, field: impl Into<Cow<'static, str>>) -> Self {
+        Self { field: Some(field.into()), ..self }
     }
 }
 

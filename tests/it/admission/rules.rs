@@ -199,6 +199,7 @@ async fn two_queues_of_a_host_match_by_rule(setup: StoreSetup) {
     let asked = Request::get("/_vestibule/check").header("x-forwarded-uri", "/tour/..%2fmerch/1");
     let checked = visitor.request(asked, "").await;
     assert_eq!(checked.status, StatusCode::FORBIDDEN, "nginx makes 500 of a 400");
+    assert_eq!((&checked.json()["status"], &checked.json()["title"]), (&json!(403), &json!("Forbidden")));
     let unnamed = visitor.fetch("/_vestibule/status").await;
     assert_eq!(unnamed.status, StatusCode::NOT_FOUND, "of two queues one must be named");
 }

@@ -4,25 +4,25 @@ use http::request::Builder;
 use http::{Request, StatusCode};
 use serde_json::json;
 use vestibule_core::verify_pass;
-use vestibule_tests::TestResponse;
+use vestibule_tests::{GateOptions, TestResponse};
 
 use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, random_id, session_in, set_cookie};
 
 direct_and_lambda! {
     a_check_can_return_the_queue_page,
-    checks_accept_the_headers_of_each_proxy,
-    odd_targets_go_through_admission_control,
     only_checked_navigations_join,
     a_check_of_an_unknown_host_returns_404,
     rules_apply_to_the_checked_request,
     method_of_the_checked_request_is_never_taken_for_another,
-    conflicting_targets_return_400,
     a_check_passes_preflights_without_credentials_only,
     a_path_without_a_slash_returns_400,
     a_check_does_not_expose_cookie_tickets,
     ; by https:
     a_check_passes_and_names_the_session,
     a_check_returns_status_and_location,
+    checks_accept_the_headers_of_each_proxy,
+    odd_targets_go_through_admission_control,
+    conflicting_targets_return_400,
 }
 
 fn asks(fixture: &GateFixture, uri: &str) -> Builder {
@@ -246,9 +246,43 @@ async fn conflicting_targets_return_400(setup: StoreSetup) {
         let forged = check(&fixture, twice.header(name, second)).await;
         assert_eq!(forged.status, StatusCode::BAD_REQUEST, "{name}");
         assert_eq!(forged.json()["code"], "conflicting_headers", "{name}");
+        let field = forged.json()["errors"][0]["field"].as_str().unwrap().to_lowercase();
+        assert!(field.contains(name), "{name}: {field}");
     }
+    let other_scheme = asks(&fixture, "/tour").header("x-original-url", format!("http://{}/tour", fixture.host));
+    let forged = check(&fixture, other_scheme).await;
+    assert_eq!((forged.status, &forged.json()["code"]), (StatusCode::BAD_REQUEST, &"conflicting_headers".into()));
+    assert_eq!(forged.json()["params"], json!({ "headers": ["X-Original-URL", "X-Forwarded-Proto"] }));
     for (name, value) in [("x-original-url", "/static/x"), ("x-forwarded-uri", "/static/x")] {
         let agreed = check(&fixture, asks(&fixture, "/static/x").header(name, value)).await;
         assert_eq!(agreed.status, StatusCode::OK, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn one_scheme_decides_about_address_and_cookie() {
+    let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
+    let fixture = GateFixture::open_with(StoreSetup::memory(), json!({}), options).await;
+    let asked = |name: &str, value: String| {
+        let request = Request::get("/_vestibule/check").header("accept", "text/html");
+        let request = if name == "x-original-url" { request } else { request.header("x-forwarded-uri", "/tour") };
+        request.header("x-forwarded-host", &fixture.host).header(name, value)
+    };
+    for scheme in ["https", "HTTPS", "https, https", "wss"] {
+        let answer = check(&fixture, asked("x-forwarded-proto", scheme.to_owned())).await;
+        let location = answer.header("x-vestibule-location").unwrap();
+        assert!(location.starts_with("https://"), "{scheme}: {location}");
+        let cookie = set_cookie(&answer, &fixture.cookie_name()).unwrap();
+        assert!(cookie.starts_with("__Host-") && cookie.contains("; Secure"), "{scheme}: {cookie}");
+    }
+    let conflict = check(&fixture, asked("x-forwarded-proto", "http, https".to_owned())).await;
+    assert_eq!((conflict.status, &conflict.json()["code"]), (StatusCode::BAD_REQUEST, &"conflicting_headers".into()));
+    for (scheme, is_secure) in [("https", true), ("HTTPS", true), ("http", false)] {
+        let answer = check(&fixture, asked("x-original-url", format!("{scheme}://{}/tour", fixture.host))).await;
+        let location = answer.header("x-vestibule-location").unwrap();
+        assert_eq!(location.starts_with("https://"), is_secure, "{scheme}: {location}");
+        // Other endpoints may not learn of the scheme.
+        let cookie = set_cookie(&answer, &fixture.cookie_name()).unwrap();
+        assert_eq!((cookie.contains("; Secure"), cookie.contains("__Host-")), (is_secure, false), "{scheme}: {cookie}");
     }
 }

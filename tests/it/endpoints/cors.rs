@@ -11,6 +11,7 @@ direct_and_lambda! {
     other_sites_get_no_cors_access,
     preflights_of_allowed_pages_are_answered,
     page_of_the_site_may_read_why_it_waits,
+    every_page_may_read_that_its_queue_is_unknown,
 }
 
 const ORIGIN: &str = "https://www.example.net";
@@ -100,6 +101,16 @@ async fn page_of_the_site_may_read_why_it_waits(setup: StoreSetup) {
         let exposed = answer.header("access-control-expose-headers").unwrap_or_default();
         assert_eq!(exposed.contains("retry-after"), is_allowed);
     }
+}
+
+async fn every_page_may_read_that_its_queue_is_unknown(setup: StoreSetup) {
+    let fixture = GateFixture::open(setup, json!({})).await;
+    let origin = "https://other.example";
+    let request = Request::post("/_vestibule/keepalive?queue=misspelled").header("origin", origin);
+    let answer = fixture.visitor().request(request, "").await;
+    assert_eq!((answer.status, &answer.json()["code"]), (StatusCode::NOT_FOUND, &"unknown_queue".into()));
+    assert_eq!(allowed(&answer), Some(origin));
+    assert_eq!(answer.header("access-control-allow-credentials"), Some("true"), "the script sends cookies");
 }
 
 #[tokio::test]

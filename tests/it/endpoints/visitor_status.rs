@@ -231,13 +231,17 @@ async fn a_wrong_method_returns_405(setup: StoreSetup) {
 async fn an_invalid_query_returns_problem_details(setup: StoreSetup) {
     let fixture = GateFixture::open(setup, json!({})).await;
     let queue = &fixture.queue;
-    for path in [
-        format!("/_vestibule/status?queue={queue}&queue=x"),
-        format!("/_vestibule/status?queue={queue}&session=a&session=b"),
-        format!("/_vestibule/check?queue={queue}&page=perhaps"),
+    for (path, parameter) in [
+        (format!("/_vestibule/status?queue={queue}&queue=x"), "queue"),
+        (format!("/_vestibule/status?queue={queue}&session=a&session=b"), "session"),
+        (format!("/_vestibule/check?queue={queue}&page=perhaps"), "page"),
     ] {
         let answer = fixture.visitor().fetch(&path).await;
-        assert!(answer.status.is_client_error(), "{path}: {}", answer.status);
-        assert!(answer.json().is_object(), "{path}");
+        assert_eq!(
+            (answer.status, &answer.json()["code"]),
+            (StatusCode::BAD_REQUEST, &"invalid_query".into()),
+            "{path}"
+        );
+        assert_eq!(answer.json()["errors"][0]["field"], parameter, "{path}");
     }
 }

@@ -68,6 +68,7 @@ async fn a_check_returns_401_while_queues_are_not_loaded() {
     let asked = [("x-forwarded-host", "tickets.example.com"), ("x-forwarded-uri", "/tour"), ("accept", "text/html")];
     let answer = call(&gate, &event("GET", "/_vestibule/check", &asked)).await;
     assert_eq!((&answer["statusCode"], error_code(&answer)), (&json!(401), json!("queues_not_loaded")));
+    assert!(body(&answer).contains("\"status\":401"), "{answer}");
     assert_eq!(header(&answer, "x-vestibule-location"), Some("https://tickets.example.com/tour"));
     let mut with_page = event("GET", "/_vestibule/check", &asked);
     with_page["multiValueQueryStringParameters"] = json!({ "page": ["true"] });

@@ -2,11 +2,11 @@
 //! request by `X-Forwarded-Host`, `-Uri` and `-Method`, or by `X-Original-URL` and `X-Original-Method`.
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use vestibule_core::settings::{Preflights, normalize_host};
-use vestibule_runtime::Queue;
+use vestibule_runtime::{Queue, forwarded_schemes, is_secure_scheme};
 
 use super::QueryParams;
 use crate::answer::{Answer, PassDelivery, Reply};
@@ -48,7 +48,8 @@ pub(crate) async fn check(
             decide_visit(&gate, &info, queue).await
         }
         Err(GateError::QueuesNotLoaded) => return Ok(queues_not_loaded(&info, params.page)),
-        Err(GateError::AmbiguousPath) => return Ok(ambiguous_path()),
+        // nginx takes any error but 401 and 403 for a fault.
+        Err(error @ GateError::AmbiguousPath) => return Ok(error.into_response_with(StatusCode::FORBIDDEN)),
         Err(error) => return Err(error),
     };
     let answer = if visit.passes {
@@ -71,6 +72,9 @@ fn is_forwarded_preflight(info: &RequestInfo, queue: &Queue) -> bool {
 fn original_request(mut info: RequestInfo) -> Result<RequestInfo, GateError> {
     let original = header_text(&info, "X-Original-URL")?.map(|url| OriginalTarget::read(&url));
     let forwarded = header_text(&info, "X-Forwarded-Uri")?.map(|uri| OriginalTarget::read(&uri));
+    if let Some(https) = original_scheme(&info, original.as_ref())? {
+        info.set_https(https);
+    }
     let named = header_text(&info, "X-Forwarded-Host")?;
     let in_url = original.as_ref().and_then(|target| target.authority.clone());
     if let (Some(one), Some(other)) = (&named, &in_url)
@@ -95,10 +99,17 @@ fn original_request(mut info: RequestInfo) -> Result<RequestInfo, GateError> {
     let method = require_equal("X-Forwarded-Method and X-Original-Method", forwarded, original)?;
     let method = method.map(|method| method.parse::<Method>()).transpose();
     info.method = method.map_err(|_| GateError::InvalidRequest("forwarded method"))?.unwrap_or(Method::GET);
-    if let Some(proto) = info.header("x-forwarded-proto") {
-        info.origin.https = proto == "https";
-    }
     if info.host.is_none() { Err(GateError::InvalidHost) } else { Ok(info) }
+}
+
+/// Whether the original request came by https; `None` if no header names its scheme.
+fn original_scheme(info: &RequestInfo, original: Option<&OriginalTarget>) -> Result<Option<bool>, GateError> {
+    let mut schemes = forwarded_schemes(&info.headers);
+    let forwarded = schemes.next();
+    if schemes.any(|other| Some(other) != forwarded) {
+        return Err(GateError::ConflictingHeaders("X-Forwarded-Proto"));
+    }
+    require_equal("X-Original-URL and X-Forwarded-Proto", original.and_then(|target| target.https), forwarded)
 }
 
 /// A header as text. Invalid UTF-8 is replaced, so that such a header is not taken for absent. A proxy that adds a value may keep the
@@ -127,6 +138,8 @@ fn require_equal<T: PartialEq>(
 /// The target of the original request, parsed leniently: the site may accept what a strict parser rejects. A fragment is
 /// kept, because not every site removes it.
 struct OriginalTarget {
+    /// Whether the scheme is https, if the target has one.
+    https: Option<bool>,
     authority: Option<String>,
     path: String,
     query: Option<String>,
@@ -134,15 +147,15 @@ struct OriginalTarget {
 
 impl OriginalTarget {
     fn read(text: &str) -> Self {
-        let (authority, rest) = match text.split_once("://") {
+        let (https, authority, rest) = match text.split_once("://") {
             Some((scheme, rest)) if !scheme.contains(['/', '?']) => {
                 let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-                (Some(authority.to_owned()), rest)
+                (Some(is_secure_scheme(scheme)), Some(authority.to_owned()), rest)
             }
-            _ => (None, text),
+            _ => (None, None, text),
         };
         let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query.to_owned())));
-        Self { authority, path: if path.is_empty() { "/".to_owned() } else { path.to_owned() }, query }
+        Self { https, authority, path: if path.is_empty() { "/".to_owned() } else { path.to_owned() }, query }
     }
 }
 
@@ -162,16 +175,8 @@ fn queues_not_loaded(info: &RequestInfo, page: bool) -> Response {
     if page && info.is_navigation() {
         return unavailable_page(info, StatusCode::UNAUTHORIZED, StatusCode::UNAUTHORIZED);
     }
-    let mut response = GateError::QueuesNotLoaded.into_response();
-    *response.status_mut() = StatusCode::UNAUTHORIZED;
+    let mut response = GateError::QueuesNotLoaded.into_response_with(StatusCode::UNAUTHORIZED);
     set_location(&mut response, address(info));
-    response
-}
-
-/// 403: nginx takes any error but 401 and 403 for a fault.
-fn ambiguous_path() -> Response {
-    let mut response = GateError::AmbiguousPath.into_response();
-    *response.status_mut() = StatusCode::FORBIDDEN;
     response
 }
 

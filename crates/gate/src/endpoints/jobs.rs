@@ -287,7 +287,7 @@ fn params(info: &RequestInfo, path: &JobPath) -> Result<JobParams, GateError> {
     let mut params = Map::new();
     params.insert("path".to_owned(), serde_json::to_value(path).unwrap_or_default());
     params.insert("query".to_owned(), Value::Object(form_as_json(query.as_bytes())));
-    JobParams::of(&params).ok_or(GateError::InvalidQuery)
+    JobParams::of(&params).ok_or_else(|| GateError::InvalidQuery("query".to_owned()))
 }
 
 /// The body as a payload. A form becomes JSON.

@@ -29,13 +29,14 @@ pub(crate) async fn language(
     info: RequestInfo,
     QueryParams(params): QueryParams<LanguageParams>,
 ) -> Result<Response, GateError> {
-    let language = Language::from_code(&params.language).ok_or(GateError::InvalidQuery)?;
+    let invalid = |parameter: &str| GateError::InvalidQuery(parameter.to_owned());
+    let language = Language::from_code(&params.language).ok_or_else(|| invalid("language"))?;
     let location = match params.return_to.as_str() {
         // The page of a first visit is the same for all addresses, so without JavaScript only the browser knows its own.
         "" => referring_page(&info.headers, info.host.as_deref())
             .and_then(|page| own_path(page.as_str()))
             .unwrap_or(HeaderValue::from_static("/")),
-        path => own_path(path).ok_or(GateError::InvalidQuery)?,
+        path => own_path(path).ok_or_else(|| invalid("return"))?,
     };
     let mut response = StatusCode::SEE_OTHER.into_response();
     let headers = response.headers_mut();

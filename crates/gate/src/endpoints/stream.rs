@@ -334,7 +334,7 @@ mod tests {
             Request::get("/_vestibule/stream").header("host", "a.example").header("x-vestibule-ticket", ticket);
         let (mut parts, ()) = request.body(()).unwrap().into_parts();
         let request =
-            EndpointRequest::from_request_parts(&mut parts, &gate).await.unwrap_or_else(|error| panic!("{error}"));
+            EndpointRequest::from_request_parts(&mut parts, &gate).await.unwrap_or_else(|error| panic!("{error:?}"));
         let response = stream(State(gate.clone()), request).await;
         assert_eq!(response.status(), StatusCode::OK);
         (gate, response.into_body().into_data_stream())

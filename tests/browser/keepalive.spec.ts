@@ -49,7 +49,7 @@ test('keepalives extend an active session', async ({ serve, shop, page }) => {
 })
 
 for (const [name, attribute] of [['a wrong', 'data-queue="other"'], ['no', '']] as const) {
-  test(`${name} queue is reported once and not asked for again`, async ({ serve, shop, page }) => {
+  test(`${name} queue is reported once, after three requests`, async ({ serve, shop, page }) => {
     embed(shop, '', '', attribute)
     await page.clock.install()
     const gate = await serve(queue())
@@ -57,12 +57,32 @@ for (const [name, attribute] of [['a wrong', 'data-queue="other"'], ['no', '']] 
     page.on('console', (message) => message.type() === 'error' && message.text().startsWith('keepalive.js') && errors.push(message.text()))
     const times = keepaliveTimes(page)
     await page.goto(gate.at('shop.localhost', '/'))
+    for (const count of [1, 2, 3]) {
+      expect(errors).toEqual([])
+      await expect.poll(() => times.length).toBe(count)
+      if (count < 3) await page.clock.runFor('00:16')
+    }
     await expect.poll(() => errors.length).toBe(1)
     expect(errors[0]).toContain('No queue with this ID on this host.')
     await page.clock.runFor('01:00')
-    expect([times.length, errors.length]).toEqual([1, 1])
+    expect([times.length, errors.length]).toEqual([3, 1])
   })
 }
+
+test('a wrong queue is reported on pages of any other host', async ({ serve, shop, page }) => {
+  await page.clock.install()
+  const gate = await serve(queue({ hosts: ['queue.acme.localhost'] }))
+  embed(shop, '', gate.at('queue.acme.localhost', ''), 'data-queue="other"')
+  const errors: string[] = []
+  page.on('console', (message) => message.type() === 'error' && message.text().startsWith('keepalive.js') && errors.push(message.text()))
+  const times = keepaliveTimes(page)
+  await page.goto(shop.url.replace('127.0.0.1', 'www.other.localhost'))
+  for (const count of [1, 2, 3]) {
+    await expect.poll(() => times.length).toBe(count)
+    if (count < 3) await page.clock.runFor('00:16')
+  }
+  await expect.poll(() => errors.length).toBe(1)
+})
 
 test('keepalives pause while idle and resume on activity', async ({ serve, shop, page }) => {
   embed(shop)

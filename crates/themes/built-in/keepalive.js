@@ -25,7 +25,7 @@
   const tag = lang.toLowerCase(), own = /^zh-(?!hans).*(hant|tw|hk|mo)/.test(tag) ? 'zh-hant' : tag.split('-')[0];
   const code = words[own] ? own : 'en', text = words[code];
   // In milliseconds: last activity, end of the session (0 before the first response), time of the next request.
-  let seen = Date.now(), end = 0, next = 0, busy, warned, over, bar, says, before;
+  let seen = Date.now(), end = 0, next = 0, wrong = 0, busy, warned, over, bar, says, before;
   const emit = (name, detail) => d.dispatchEvent(new CustomEvent('vestibule:' + name, { detail, cancelable: true }));
   // Delayed, or the key that closed the bar would act on the element that gets the focus.
   const back = (to) => setTimeout(() => { if (d.activeElement == d.body) to?.focus({ preventScroll: true }); }, 300);
@@ -57,7 +57,9 @@
     next = Date.now() + 15e3;
     try {
       const s = await (await fetch(url, { method: 'POST', credentials: 'include' })).json();
-      if (s.code == 'unknown_queue') {
+      // A gate that does not have a new queue yet knows none for a moment.
+      wrong = s.code == 'unknown_queue' && !end ? wrong + 1 : 0;
+      if (wrong > 2) {
         over = 1;
         console.error(`keepalive.js: data-queue="${queue}": ` + s.detail);
       }

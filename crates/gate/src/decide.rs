@@ -109,7 +109,7 @@ fn forwards_preflights(queue: &Queue) -> bool {
 fn preflight(gate: &Gate, info: &RequestInfo, queue: &Queue) -> Response {
     match answer_preflight(&gate.directory, info, &queue.settings) {
         Ok((response, cors)) => finish(response, Some(cors), decision(Outcome::Endpoint, queue, None, None)),
-        Err(error) => finish(error.into_response(), None, decision(Outcome::NotFound, queue, None, None)),
+        Err(error) => finish(error.into_response(), None, decision(Outcome::Refused, queue, None, None)),
     }
 }
 

@@ -212,7 +212,8 @@ pub(crate) fn finish(mut response: Response, cors: Option<CorsOrigin>, decision:
 pub(crate) async fn ensure_decision(mut response: Response) -> Response {
     if response.extensions().get::<Decision>().is_none() {
         let outcome = match response.status() {
-            status if status.is_client_error() => Outcome::NotFound,
+            StatusCode::NOT_FOUND => Outcome::NotFound,
+            status if status.is_client_error() => Outcome::Refused,
             status if status.is_server_error() => Outcome::Failed,
             _ => Outcome::Endpoint,
         };

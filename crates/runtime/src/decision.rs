@@ -34,8 +34,10 @@ vestibule_core::names! {
         NotJoined = "not_joined",
         /// The store is unavailable; `store_failure` decided.
         Unavailable = "unavailable",
-        /// No queue or no endpoint matches the request.
+        /// There is no such queue, endpoint, file or job.
         NotFound = "not_found",
+        /// The gate refused the request with another 4xx.
+        Refused = "refused",
         /// Another endpoint of the gate: scripts, theme assets, keys, health, line documents.
         Endpoint = "endpoint",
         /// The origin did not respond with anything that could be forwarded, or the gate itself failed.

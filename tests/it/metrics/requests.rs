@@ -114,11 +114,13 @@ async fn the_program_reports_its_own_requests_and_the_store() {
     second.status("default").await;
     watched.visitor().fetch("/_vestibule/jwks.json").await;
     watched.visitor().status("nonsense").await;
+    let foreign = Request::get("/_vestibule/status?queue=default").header("origin", "https://evil.example");
+    watched.visitor().request(foreign, "").await;
 
     let found = watched.scrape().await;
     let since = |outcome: &str| requests(&found, outcome) - requests(&before, outcome);
     assert_eq!((since("admitted"), since("rechecked"), since("pre_ticket"), since("waiting")), (1, 1, 1, 1));
-    assert_eq!((since("endpoint"), since("not_found"), since("unhandled")), (1, 1, 0));
+    assert_eq!((since("endpoint"), since("not_found"), since("refused"), since("unhandled")), (1, 1, 1, 0));
     let store = |found: &Exposition| found.value("vestibule_request_store_seconds_count", &[]).unwrap() as i64;
     // The gate may have known that a pre-ticket is required, and the fresh ticket passed without the store.
     let calls = store(&found) - store(&before);

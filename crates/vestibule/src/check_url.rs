@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method, header};
 use vestibule_core::settings::{
     RequestAttributes, Route, Rule, Ruling, Settings, TrustedHeaders, deciding_rule, decisive, host_and_path, rulings,
 };
@@ -44,7 +44,11 @@ pub(crate) fn parse_method(text: &str) -> Result<Method, String> {
 /// Parses a header, such as `User-Agent: curl/8`.
 pub(crate) fn parse_header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
     let parsed = text.split_once(':').and_then(|(name, value)| Some((name.parse().ok()?, value.trim().parse().ok()?)));
-    parsed.ok_or_else(|| "must be a header with its value, such as 'User-Agent: curl/8'".to_owned())
+    let (name, value) = parsed.ok_or("must be a header with its value, such as 'User-Agent: curl/8'")?;
+    if name == header::COOKIE {
+        return Err("must not be Cookie; give each cookie by --cookie, such as --cookie member=gold".to_owned());
+    }
+    Ok((name, value))
 }
 
 /// Parses a cookie, such as `member=gold`.
@@ -179,6 +183,7 @@ mod tests {
         assert!(parse_method("B AD").is_err() && parse_method("").is_err());
         assert_eq!(parse_header("User-Agent: a: b").unwrap(), ("user-agent".parse().unwrap(), "a: b".parse().unwrap()));
         assert!(parse_header("User-Agent").is_err() && parse_header("a b: c").is_err());
+        assert!(parse_header("cookie: member=gold").is_err_and(|error| error.contains("--cookie member=gold")));
         assert_eq!(parse_cookie("member=a=b").unwrap(), ("member".to_owned(), "a=b".to_owned()));
         assert!(parse_cookie("member").is_err() && parse_cookie("=gold").is_err());
     }

@@ -38,6 +38,7 @@ mod two_step;
 mod types;
 mod view;
 mod visit;
+mod void_tickets;
 mod work;
 
 pub use attack_mode::{ATTACK_LIMIT_PART, ATTACK_MODE_MAX, ATTACK_MODE_MIN, AttackModeChange, LimitsInForce};

@@ -5,10 +5,11 @@
 //! is admitted, so that tickets restore the order first; and for `active_ttl` slots are reserved
 //! for active sessions that have not returned yet.
 
-use super::continuity::{CLOCK_GRAIN, Census, Continuity, GAP_MIN, LostTime, Recovery, RecoveryTtls, VoidTickets};
+use super::continuity::{CLOCK_GRAIN, Census, Continuity, GAP_MIN, LostTime, Recovery, RecoveryTtls};
 use super::presence::{ACTIVE_REFRESH_SHARE, Presence};
 use super::state::Line;
 use super::types::Witness;
+use super::void_tickets::VoidTickets;
 use super::{LineRules, PRESENCE_SHARE};
 use crate::line::Ticket;
 use crate::time::{MICROS_PER_SECOND, Micros};

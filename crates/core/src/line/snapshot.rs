@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::continuity::{Continuity, Recovery, VoidTickets};
+use super::continuity::{Continuity, Recovery};
 use super::presence::Presence;
 use super::state::Line;
+use super::void_tickets::VoidTickets;
 use super::{Bucket, Counters, LimitCounters, LineRules, Pace, Waits};
 use crate::SessionId;
 use crate::time::Micros;

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use wabi_tree::OSBTreeSet;
 
-use super::continuity::{Continuity, Recovery, RecoveryTtls, VoidTickets};
+use super::continuity::{Continuity, Recovery, RecoveryTtls};
 use super::event_windows::EventWindows;
 use super::limits::Limits;
 use super::pace::Movements;
 use super::presence::Presence;
 use super::types::{PurgeReport, Stats, Visit};
+use super::void_tickets::VoidTickets;
 use super::{Bucket, Counters, LimitCounters, LineRules, Mode, PURGE_BATCH, Pace, Phase, REAP_BATCH, Waits};
 use crate::SessionId;
 use crate::time::Micros;

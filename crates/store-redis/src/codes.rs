@@ -1,9 +1,11 @@
 //! Constants shared by the Lua library and Rust: numbers, formats and field names, defined here and
 //! written into the library.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use vestibule_core::fields::{Reader, Reading, joined};
 use vestibule_core::jobs::{
@@ -308,6 +310,15 @@ pub(crate) fn unpack_rules(packed: &[u8]) -> Result<LineRules, StoreError> {
         let rules = Reader::read::<LineRules>(&stored, Reading::Stored).map_err(|errors| corrupt(&joined(&errors)))?;
         Ok(LineRules { credential_ttl: stored["credential_ttl"].as_u64().unwrap_or_default(), ..rules })
     })
+}
+
+/// Whether scripts can read the packed schedule of a queue.
+///
+/// # Errors
+/// Returns an error if the bytes are not a map.
+pub(crate) fn check_schedule(packed: &[u8]) -> Result<(), StoreError> {
+    let found: Result<BTreeMap<String, IgnoredAny>, _> = rmp_serde::from_slice(packed);
+    found.map(drop).map_err(|error| StoreError::Corrupt(format!("the schedule: {error}")))
 }
 
 /// The names of all rules that scripts read, also those that are not written while they have their defaults.

@@ -200,14 +200,18 @@ impl SettingsStore for RedisStore {
     }
 
     async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError> {
-        let fields = vec![text(Keys::of(queue).settings()), text("document"), text("rules")];
+        let fields = vec![text(Keys::of(queue).settings()), text("document"), text("rules"), text("schedule")];
         let found = self.command("HMGET", fields).await?;
         let corrupt = |error: String| StoreError::Corrupt(format!("settings of {queue}: {error}"));
-        let found: (Option<String>, Option<Bytes>) = found.convert().map_err(|error| corrupt(error.to_string()))?;
-        let (Some(document), Some(rules)) = found else { return Ok(None) };
+        let found: (Option<String>, Option<Bytes>, Option<Bytes>) =
+            found.convert().map_err(|error| corrupt(error.to_string()))?;
+        let (Some(document), Some(rules), schedule) = found else { return Ok(None) };
         let document = serde_json::from_str(&document).map_err(|error| corrupt(error.to_string()))?;
         let settings = Settings::from_stored(&document).map_err(|errors| corrupt(joined(&errors)))?;
         let rules = codes::unpack_rules(&rules)?;
+        if let Some(schedule) = schedule {
+            codes::check_schedule(&schedule)?;
+        }
         // Stored rules have no events, lists, networks and identity.
         let LineRules { between_events, events, protection, .. } = settings.line;
         let Protection { lists, networks, identity, .. } = protection;

@@ -66,8 +66,9 @@ async fn unknown_query_parameters_are_rejected() {
             let method: Method = method.to_uppercase().parse().unwrap();
             let answer = client.send(method.clone(), &format!("{path}?zzz=1"), &[("if-match", "*")], None).await;
             assert_eq!(answer.status, 422, "{method} {path}: {}", answer.text());
-            let error = &answer.json()["errors"][0];
-            assert_eq!((&error["field"], &error["code"]), (&"zzz".into(), &"unknown_field".into()), "{method} {path}");
+            let answer = answer.json();
+            let is_named = |error: &serde_json::Value| error["field"] == "zzz" && error["code"] == "unknown_field";
+            assert!(answer["errors"].as_array().unwrap().iter().any(is_named), "{method} {path}: {answer}");
             tested += 1;
         }
     }

@@ -19,7 +19,7 @@ pub(super) async fn settings_are_read_as_written(stores: &StoreFixture) {
         &queue,
         &json!({
             "name": "Größe & \"Tour\"", "hosts": ["a.example.com", "*.example.com"], "mode": "paused",
-            "quota": 10_000_000, "admissions_per_minute": 6_000_000, "max_session": 2_592_000, "epoch": 1_u64 << 53,
+            "quota": 10_000_000, "admissions_per_minute": 6_000_000, "max_session": 2_592_000, "epoch": 1_000_000_000_000_000_u64,
             "rules": [{ "path": "/shop/**", "method": ["GET"], "action": "queue" }],
             "theme": "summer", "queue_status": 503, "store_failure": "closed", "cookie_domain": "example.com",
         }),
@@ -123,7 +123,7 @@ pub(super) async fn removed_queue_leaves_no_data(stores: &StoreFixture) {
     assert!(listed.contains(&(fixture.queue.clone(), 0)), "listed as removed, not as lost");
 
     fixture.store().put_settings(&settings_of(&fixture.queue, &json!({})), PutMode::Always).await.unwrap();
-    assert!(stores.store.queues().await.unwrap().contains(&(fixture.queue.clone(), 1)));
+    assert!(stores.store.queues().await.unwrap().contains(&(fixture.queue.clone(), 2)));
     assert_eq!((fixture.counts().await, fixture.stats().await.counters), ((0, 0), Counters::default()));
     assert_eq!((fixture.state(&guests[0]).await, fixture.state(&guests[2]).await), (None, None));
 }

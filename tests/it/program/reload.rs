@@ -347,6 +347,7 @@ async fn removed_queue_stays_while_its_orders_are_not_finished() {
     })
     .await;
     assert_eq!(visitor.navigate(&url).await.status, StatusCode::OK);
+    visitor.leave("tour").await;
     served.origin.restart();
     wait_until("the queue is gone", TIMEOUT, async || {
         served.program.signal("HUP");

@@ -158,7 +158,9 @@ impl Step<'_> {
         }
         let result = self.newcomer_arrives(history);
         let stats = &self.after.stats;
-        if !stats.mode.accepts_newcomers() || stats.rules.access == Some(Access::Invited) {
+        // The event may go on: a visit can tell that its line became empty only because nobody could be served.
+        let may_go_on = stats.phase == Some(Phase::Idle);
+        if !may_go_on && !stats.mode.accepts_newcomers() || stats.rules.access == Some(Access::Invited) {
             history.closed_at = self.now();
         }
         result

@@ -301,7 +301,7 @@ fn lists_of_a_tenant_must_allow_queues_that_stay() {
 }
 
 #[test]
-fn settings_file_is_not_refused_for_job_queues_that_it_does_not_contain() {
+fn settings_file_is_judged_by_its_own_job_queues() {
     let document = |most: u64, ids: &[&str]| {
         let job_queue = |id: &&str| json!({ "id": id, "tenant": "acme", "target": { "kind": "pull" } });
         let job_queues: Vec<_> = ids.iter().map(job_queue).collect();

@@ -185,7 +185,7 @@ impl CallMetrics {
     pub(crate) fn keep_only(&self, job_queues: &ScrapedJobQueues) {
         let is_known = |id: &str| job_queues.stats.iter().any(|(it, _)| it.settings.id.as_str() == id);
         let families = self.0.collect();
-        let labels = families.iter().flat_map(MetricFamily::get_metric).flat_map(|metric| metric.get_label());
+        let labels = families.iter().flat_map(MetricFamily::get_metric).flat_map(prometheus::proto::Metric::get_label);
         for id in labels.map(LabelPair::value).filter(|id| !is_known(id)) {
             // Another scrape may have removed it.
             let _ = self.0.remove_label_values(&[id]);

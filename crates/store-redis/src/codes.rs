@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 use vestibule_core::fields::{Reader, Reading, joined};
 use vestibule_core::jobs::{
@@ -317,7 +316,7 @@ pub(crate) fn unpack_rules(packed: &[u8]) -> Result<LineRules, StoreError> {
 /// # Errors
 /// Returns an error if the bytes are not a map.
 pub(crate) fn check_schedule(packed: &[u8]) -> Result<(), StoreError> {
-    let found: Result<BTreeMap<String, IgnoredAny>, _> = rmp_serde::from_slice(packed);
+    let found: Result<BTreeMap<String, Value>, _> = rmp_serde::from_slice(packed);
     found.map(drop).map_err(|error| StoreError::Corrupt(format!("the schedule: {error}")))
 }
 

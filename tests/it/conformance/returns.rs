@@ -567,7 +567,7 @@ pub(super) async fn rule_07_raised_ttl_prolongs_no_recovery(stores: &StoreFixtur
     assert_eq!((over.recovering, over.reserved), (false, 0));
     fixture
         .change(|settings| {
-            (settings.line.waiting_ttl, settings.line.hold_ttl, settings.line.active_ttl) = (60, 600, 600)
+            (settings.line.waiting_ttl, settings.line.hold_ttl, settings.line.active_ttl) = (60, 600, 600);
         })
         .await;
     let stats = fixture.stats().await;

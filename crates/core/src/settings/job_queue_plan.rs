@@ -282,7 +282,7 @@ mod tests {
         assert!(shown.contains("sha256:") && !shown.contains("whsec_"), "{shown}");
         let pull = json!({ "id": "mails", "tenant": "acme", "target": { "kind": "pull" } });
         let pull = JobQueueSettings::from_json(&pull).unwrap();
-        let plan = self::plan(&before, &[pull.clone()], None);
+        let plan = self::plan(&before, std::slice::from_ref(&pull), None);
         assert_eq!(plan.changed[0].settings, pull, "consumers need no secret");
     }
 

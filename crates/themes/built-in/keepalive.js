@@ -58,8 +58,7 @@
     try {
       const s = await (await fetch(url, { method: 'POST', credentials: 'include' })).json();
       // A gate that does not have a new queue yet knows none for a moment.
-      wrong = s.code == 'unknown_queue' && !end ? wrong + 1 : 0;
-      if (wrong > 2) {
+      if (!end && s.code == 'unknown_queue' && ++wrong > 2) {
         over = 1;
         console.error(`keepalive.js: data-queue="${queue}": ` + s.detail);
       }

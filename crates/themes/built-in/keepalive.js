@@ -60,7 +60,7 @@
       // A gate that does not have a new queue yet knows none for a moment.
       if (!end && s.code == 'unknown_queue' && ++wrong > 2) {
         over = 1;
-        console.error(`keepalive.js: data-queue="${queue}": ` + s.detail);
+        console.error(`keepalive.js: ${queue}: ${s.detail}`);
       }
       if (s.state == 'admitted') {
         const left = (s.expires_in || 600) * 1e3;

@@ -17,7 +17,7 @@ use crate::line_fixture::{StoreFixture, random_queue_id};
 /// Networks of visitors.
 const NETWORK: &str = "203.0.113.0/24";
 const OTHER_NETWORK: &str = "198.51.100.0/24";
-/// One of so many runs has limits of joins. Their counters take time to create.
+/// One run in this number has limits of joins. Their counters take time to create.
 const RUNS_PER_LIMITED_RUN: u64 = 16;
 /// Number of recent steps shown in a failure.
 const STEPS_SHOWN: usize = 12;

@@ -179,7 +179,7 @@ impl Line {
         RecoveryTtls::of(&self.rules).min(self.recovery.ttls)
     }
 
-    /// Whether the recovery began less than so many seconds ago.
+    /// Whether the recovery began less than this number of seconds ago.
     fn is_in_recovery(&self, now: Micros, seconds: u64) -> bool {
         self.recovery.since.0 > 0 && now < self.recovery.since.add_seconds(seconds)
     }

@@ -301,7 +301,7 @@ fn lists_of_a_tenant_must_allow_queues_that_stay() {
 }
 
 #[test]
-fn settings_file_is_judged_by_its_own_job_queues() {
+fn settings_file_counts_its_own_job_queues() {
     let document = |most: u64, ids: &[&str]| {
         let job_queue = |id: &&str| json!({ "id": id, "tenant": "acme", "target": { "kind": "pull" } });
         let job_queues: Vec<_> = ids.iter().map(job_queue).collect();

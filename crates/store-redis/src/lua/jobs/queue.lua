@@ -821,7 +821,8 @@ do
     record.since, record.sent, record.receive_count = now, nil, (record.receive_count or 0) + 1
   end
 
-  -- Leases up to `max` jobs that are due. One whose payload is lost becomes a dead letter, so that it holds up no others. Returns when the next one can start, 1 if RECEIVE_BYTES left some out, else 0, and of each
+  -- Leases up to `max` jobs that are due. One whose payload is lost becomes a dead letter, so that it holds up no others. Returns when the
+  -- next one can start, 1 if RECEIVE_BYTES left some out, else 0, and of each
   -- job ID, record and payload.
   function jobs.receive(max)
     if paused_until <= now then paused_until = 0 end
